@@ -1,0 +1,281 @@
+#include "apps/hobnob/job.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/base/bytes.h"
+#include "runtime/base/hash.h"
+
+namespace hobnob {
+
+namespace {
+
+constexpr std::int64_t kBillion = 1'000'000'000;
+
+std::string name_of(ClockMode mode) {
+  return mode == ClockMode::kSync ? "sync" : mode == ClockMode::kAsync ? "async" : "hybrid";
+}
+
+Json list_of(const std::vector<std::size_t>& values) {
+  Json list(Json::Array{});
+  for (const std::size_t value : values) {
+    list.push(Json(static_cast<std::int64_t>(value)));
+  }
+  return list;
+}
+
+Json matrix_of(const Rows& rows) {
+  Json matrix(Json::Array{});
+  for (const auto& row : rows) {
+    Json line(Json::Array{});
+    for (const double value : row) {
+      line.push(Json(value));
+    }
+    matrix.push(std::move(line));
+  }
+  return matrix;
+}
+
+Result<void> read_target(const Json& json, Target& target) {
+  if (json.is_null()) {
+    return {};
+  }
+  ObjectReader reader(json, "target");
+  target.metric = reader.choice("metric", "accuracy", {"accuracy"});
+  target.at_least = reader.number("at_least", 0.0, 0.0, 1.0);
+  return reader.finish();
+}
+
+Result<void> read_workload(const Json& json, WorkloadConfig& workload) {
+  ObjectReader reader(json, "workload");
+  workload.kind = reader.choice("kind", "mlp", {"mlp", "softmax", "quadratic"});
+  workload.layers.clear();
+  for (const std::int64_t width : reader.integers("layers", 1, 1 << 20)) {
+    workload.layers.push_back(static_cast<std::size_t>(width));
+  }
+  workload.batch = static_cast<std::size_t>(reader.integer("batch", 32, 1, 1 << 20));
+  workload.curvature = reader.matrix("curvature");
+  workload.target = reader.matrix("target");
+  if (workload.kind == "quadratic" && workload.curvature.empty()) {
+    reader.fail("curvature",
+                "a quadratic needs it: a row of curvatures per peer, [[1, 2], [2, 1]]");
+  }
+  if (workload.curvature.size() != workload.target.size()) {
+    reader.fail("target", "needs as many rows as curvature");
+  }
+  return reader.finish();
+}
+
+Result<void> read_partition(const Json& json, PartitionConfig& partition) {
+  ObjectReader reader(json, "data.partition");
+  partition.kind = reader.choice("kind", "iid", {"iid", "dirichlet"});
+  partition.alpha = reader.number("alpha", 0.5, 1e-3, 1e6);
+  partition.shards = static_cast<std::uint32_t>(reader.integer("shards", 0, 0, 4096));
+  return reader.finish();
+}
+
+Result<void> read_data(const Json& json, const std::string& workload, DataConfig& data) {
+  ObjectReader reader(json, "data");
+  const bool has_samples = workload != "quadratic";
+  data.kind = reader.choice("kind", has_samples ? "idx" : "none", {"idx", "synthetic", "none"});
+  data.path = reader.text("path", data.path);
+  reader.adopt(read_partition(reader.object("partition"), data.partition));
+  if (has_samples != (data.kind != "none")) {
+    reader.fail("kind",
+                "\"" + data.kind + "\" does not go with workload.kind \"" + workload + "\"");
+  }
+  return reader.finish();
+}
+
+Result<void> read_optimizer(const Json& json, OptimizerConfig& optimizer) {
+  ObjectReader reader(json, "optimizer");
+  optimizer.kind = reader.choice("kind", "sgd", {"sgd", "adamw"});
+  optimizer.learning_rate = reader.number("learning_rate", 0.05, 1e-12, 1e3);
+  optimizer.momentum = reader.number("momentum", 0.0, 0.0, 0.9999);
+  optimizer.beta1 = reader.number("beta1", 0.9, 0.0, 0.9999);
+  optimizer.beta2 = reader.number("beta2", 0.999, 0.0, 0.999999);
+  optimizer.epsilon = reader.number("epsilon", 1e-8, 1e-30, 1.0);
+  optimizer.weight_decay = reader.number("weight_decay", 0.0, 0.0, 10.0);
+  return reader.finish();
+}
+
+// An object whose only key today is its kind.
+Result<void> read_kind(const Json& json,
+                       const char* path,
+                       const std::vector<std::string>& kinds,
+                       std::string& kind) {
+  ObjectReader reader(json, path);
+  kind = reader.choice("kind", kinds.front(), kinds);
+  return reader.finish();
+}
+
+Result<void> read_codec(const Json& json, CodecConfig& codec) {
+  ObjectReader reader(json, "gossip.codec");
+  codec.kind = reader.choice("kind", "int8", {"raw", "fp32", "bf16", "int8"});
+  codec.block = static_cast<std::size_t>(reader.integer("block", 256, 1, 1 << 16));
+  return reader.finish();
+}
+
+Result<void> read_gossip(const Json& json, GossipConfig& gossip) {
+  ObjectReader reader(json, "gossip");
+  const std::string mode = reader.choice("mode", "hybrid", {"sync", "hybrid", "async"});
+  gossip.mode = mode == "sync"    ? ClockMode::kSync
+                : mode == "async" ? ClockMode::kAsync
+                                  : ClockMode::kHybrid;
+  gossip.order =
+      reader.choice("order", "atc", {"atc", "cta"}) == "atc" ? RoundOrder::kAtc : RoundOrder::kCta;
+  gossip.local_steps = static_cast<std::uint32_t>(reader.integer("local_steps", 1, 1, 1 << 20));
+  gossip.gamma = reader.number("gamma", 1.0, 1e-6, 1.0);
+  reader.adopt(read_kind(reader.object("topology"), "gossip.topology",
+                         {"trie-pairs", "ring", "complete", "exponential"}, gossip.topology.kind));
+  reader.adopt(read_codec(reader.object("codec"), gossip.codec));
+  gossip.channel = reader.choice("channel", "edge-replica", {"edge-replica", "snapshot"});
+  reader.adopt(read_kind(reader.object("trigger"), "gossip.trigger", {"always"}, gossip.trigger));
+  std::string identity;
+  reader.adopt(read_kind(reader.object("outer"), "gossip.outer", {"identity"}, identity));
+  reader.choice("correction", "none", {"none"});
+  gossip.deadline = std::chrono::milliseconds(reader.integer("deadline_ms", 0, 0, 3'600'000));
+  gossip.fragment_values =
+      static_cast<std::size_t>(reader.integer("fragment_values", 1 << 20, 1, 1 << 28));
+  gossip.max_edges = static_cast<std::size_t>(reader.integer("max_edges", 64, 1, 4096));
+  gossip.rejoin_lag = static_cast<std::uint64_t>(reader.integer("rejoin_lag", 200, 1, kBillion));
+  return reader.finish();
+}
+
+Json write_gossip(const GossipConfig& gossip) {
+  Json json;
+  json.set("mode", name_of(gossip.mode));
+  json.set("order", gossip.order == RoundOrder::kAtc ? "atc" : "cta");
+  json.set("local_steps", static_cast<std::int64_t>(gossip.local_steps));
+  json.set("gamma", gossip.gamma);
+  json.set("topology", Json().set("kind", gossip.topology.kind));
+  json.set("codec", Json()
+                        .set("kind", gossip.codec.kind)
+                        .set("block", static_cast<std::int64_t>(gossip.codec.block)));
+  json.set("channel", gossip.channel);
+  json.set("trigger", Json().set("kind", gossip.trigger));
+  json.set("correction", "none");
+  json.set("outer", Json().set("kind", "identity"));
+  json.set("deadline_ms",
+           static_cast<std::int64_t>(gossip.deadline / std::chrono::milliseconds(1)));
+  json.set("fragment_values", static_cast<std::int64_t>(gossip.fragment_values));
+  json.set("max_edges", static_cast<std::int64_t>(gossip.max_edges));
+  json.set("rejoin_lag", gossip.rejoin_lag);
+  return json;
+}
+
+Json write_job(const Job& job) {
+  Json json;
+  json.set("name", job.name).set("seed", job.seed).set("rounds", job.rounds);
+  json.set("evaluate_every", job.evaluate_every);
+  json.set("target",
+           job.target.metric.empty()
+               ? Json()
+               : Json().set("metric", job.target.metric).set("at_least", job.target.at_least));
+  Json workload;
+  workload.set("kind", job.workload.kind);
+  if (job.workload.kind == "quadratic") {
+    workload.set("curvature", matrix_of(job.workload.curvature))
+        .set("target", matrix_of(job.workload.target));
+  } else {
+    workload.set("layers", list_of(job.workload.layers));
+    workload.set("batch", static_cast<std::int64_t>(job.workload.batch));
+  }
+  json.set("workload", std::move(workload));
+  Json partition;
+  partition.set("kind", job.data.partition.kind).set("alpha", job.data.partition.alpha);
+  partition.set("shards", static_cast<std::int64_t>(job.data.partition.shards));
+  json.set("data", Json()
+                       .set("kind", job.data.kind)
+                       .set("path", job.data.path)
+                       .set("partition", std::move(partition)));
+  const OptimizerConfig& o = job.optimizer;
+  Json optimizer;
+  optimizer.set("kind", o.kind).set("learning_rate", o.learning_rate).set("momentum", o.momentum);
+  optimizer.set("beta1", o.beta1).set("beta2", o.beta2).set("epsilon", o.epsilon);
+  optimizer.set("weight_decay", o.weight_decay);
+  json.set("optimizer", std::move(optimizer));
+  json.set("gossip", write_gossip(job.gossip));
+  json.set("pipeline", Json());
+  return json;
+}
+
+Result<void> read_all(ObjectReader& reader, Job& job) {
+  job.name = reader.text("name", "unnamed");
+  if (job.name.size() > 64) {
+    reader.fail("name", "longer than 64 characters");
+  }
+  job.seed = static_cast<std::uint64_t>(reader.integer("seed", 1, 0, INT64_MAX));
+  job.rounds = static_cast<std::uint64_t>(reader.integer("rounds", 1000, 1, kBillion));
+  job.evaluate_every = static_cast<std::uint64_t>(reader.integer("evaluate_every", 0, 0, kBillion));
+  reader.adopt(read_target(reader.any("target"), job.target));
+  reader.adopt(read_workload(reader.object("workload"), job.workload));
+  reader.adopt(read_data(reader.object("data"), job.workload.kind, job.data));
+  reader.adopt(read_optimizer(reader.object("optimizer"), job.optimizer));
+  reader.adopt(read_gossip(reader.object("gossip"), job.gossip));
+  if (!reader.any("pipeline").is_null()) {
+    reader.fail("pipeline", "pipelines are not in this build; write null or remove the key");
+  }
+  return reader.finish();
+}
+
+}  // namespace
+
+std::uint64_t Job::hash() const {
+  const std::uint64_t hash = hash_bytes(as_bytes(document.canonical()));
+  return hash == 0 ? 1 : hash;  // 0 marks a guest on the wire
+}
+
+void Job::refresh_document() {
+  document = write_job(*this);
+}
+
+Result<Job> parse_job(std::string_view text, std::string_view name) {
+  const Result<Json> json = parse_json(text, name);
+  if (!json.ok()) {
+    return json.error();
+  }
+  Job job;
+  ObjectReader reader(json.value(), "");
+  Result<void> read = read_all(reader, job);
+  job.gossip.topology.seed = job.seed;
+  if (read.ok()) {
+    read = validate(job.gossip);
+  }
+  if (read.ok()) {
+    read = validate(job.optimizer);
+  }
+  if (read.ok()) {
+    read = validate(job.data.partition);
+  }
+  if (!read.ok()) {
+    return make_error(ErrorCode::kInvalidArgument, "%s: %s", std::string(name).c_str(),
+                      read.error().message.c_str());
+  }
+  job.refresh_document();
+  return job;
+}
+
+Result<Job> read_job(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "job %s: %s; `hobnob job example fashion-mlp` prints one to start from",
+                      path.c_str(), std::strerror(errno));
+  }
+  std::string text;
+  std::vector<char> block(1 << 16);
+  while (file && text.size() <= Json::kMaxTextBytes) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad() || (file.fail() && !file.eof())) {
+    return make_error(ErrorCode::kInvalidArgument, "job %s: cannot be read; is it a file?",
+                      path.c_str());
+  }
+  return parse_job(text, path);
+}
+
+}  // namespace hobnob

@@ -1,0 +1,157 @@
+#include "apps/hobnob/job.h"
+
+namespace hobnob {
+
+namespace {
+
+constexpr const char* kFashionMlp = R"({
+  "name": "fashion-mlp",
+  "seed": 1,
+  "rounds": 2400,
+  "evaluate_every": 200,
+  "target": {"metric": "accuracy", "at_least": 0.88},
+  "workload": {"kind": "mlp", "layers": [784, 256, 10], "batch": 64},
+  "data": {"kind": "idx", "path": "/usr/share/datasets/fashion-mnist", "partition": {"kind": "iid"}},
+  "optimizer": {"kind": "sgd", "learning_rate": 0.02, "momentum": 0.9},
+  "gossip": {
+    "mode": "hybrid",
+    "order": "atc",
+    "topology": {"kind": "trie-pairs"},
+    "codec": {"kind": "int8", "block": 256},
+    "channel": "edge-replica"
+  }
+}
+)";
+
+constexpr const char* kFashionSoftmax = R"({
+  "name": "fashion-softmax",
+  "seed": 1,
+  "rounds": 1500,
+  "evaluate_every": 250,
+  "target": {"metric": "accuracy", "at_least": 0.82},
+  "workload": {"kind": "softmax", "batch": 64},
+  "data": {"kind": "idx", "path": "/usr/share/datasets/fashion-mnist",
+           "partition": {"kind": "dirichlet", "alpha": 0.5}},
+  "optimizer": {"kind": "adamw", "learning_rate": 0.001},
+  "gossip": {"topology": {"kind": "ring"}, "codec": {"kind": "bf16"}, "channel": "snapshot"}
+}
+)";
+
+// Problem P1 of the algorithm tests: 8 peers, 6 values, a known optimum.
+std::string quadratic() {
+  std::string curvature;
+  std::string target;
+  for (int i = 0; i < 8; ++i) {
+    std::string a;
+    std::string b;
+    for (int k = 0; k < 6; ++k) {
+      a += format("%s%g", k == 0 ? "" : ", ", 1.0 + ((3 * i + 5 * k) % 7) / 2.0);
+      b += format("%s%d", k == 0 ? "" : ", ", (7 * i + 3 * k) % 11 - 5);
+    }
+    curvature += format("%s[%s]", i == 0 ? "" : ",\n                   ", a.c_str());
+    target += format("%s[%s]", i == 0 ? "" : ",\n                ", b.c_str());
+  }
+  return format(R"({
+  "name": "quadratic",
+  "rounds": 4000,
+  "workload": {
+    "kind": "quadratic",
+    "curvature": [%s],
+    "target": [%s]
+  },
+  "optimizer": {"kind": "sgd", "learning_rate": 0.05},
+  "gossip": {
+    "mode": "sync",
+    "order": "atc",
+    "topology": {"kind": "ring"},
+    "codec": {"kind": "raw"},
+    "channel": "snapshot"
+  }
+}
+)",
+                curvature.c_str(), target.c_str());
+}
+
+}  // namespace
+
+Result<std::string> example_job(const std::string& name) {
+  if (name == "fashion-mlp") {
+    return std::string(kFashionMlp);
+  }
+  if (name == "fashion-softmax") {
+    return std::string(kFashionSoftmax);
+  }
+  if (name == "quadratic") {
+    return quadratic();
+  }
+  const std::string near = nearest_word(name, {"fashion-mlp", "fashion-softmax", "quadratic"});
+  return make_error(ErrorCode::kInvalidArgument,
+                    "no example job \"%s\"%s; known: fashion-mlp, fashion-softmax, quadratic",
+                    name.c_str(), near.empty() ? "" : ("; did you mean \"" + near + "\"?").c_str());
+}
+
+Json job_schema() {
+  struct Key {
+    const char* path;
+    const char* type;
+    const char* fallback;
+    const char* meaning;
+  };
+
+  constexpr Key kKeys[] = {
+      {"name", "text", "\"unnamed\"", "shown in status and summaries"},
+      {"seed", "integer >= 0", "1", "of initial values, batches and schedules"},
+      {"rounds", "integer 1..1e9", "1000", "the swarm's clock at which training ends"},
+      {"evaluate_every", "rounds", "0", "test-set evaluation during training; 0: only at the end"},
+      {"target.metric", "accuracy", "none", "what `hobnob swarm` judges its exit code by"},
+      {"target.at_least", "0..1", "0", "every peer must reach it"},
+      {"workload.kind", "mlp | softmax | quadratic", "mlp", "what is trained"},
+      {"workload.layers", "[integer]", "[784, 256, 10]", "widths: inputs, hidden ..., classes"},
+      {"workload.batch", "integer", "32", "samples of one gradient step"},
+      {"workload.curvature", "[[number]]", "none", "quadratic: A, a row per peer"},
+      {"workload.target", "[[number]]", "none", "quadratic: B, a row per peer"},
+      {"data.kind", "idx | synthetic | none", "idx", "none for the quadratic"},
+      {"data.path", "folder", "/usr/share/datasets/fashion-mnist", "of the IDX files"},
+      {"data.partition.kind", "iid | dirichlet", "iid", "how samples are dealt to shards"},
+      {"data.partition.alpha", "number > 0", "0.5", "dirichlet: smaller is more skewed"},
+      {"data.partition.shards", "integer", "0", "0: every peer draws from all of the data (iid)"},
+      {"optimizer.kind", "sgd | adamw", "sgd", "the local step"},
+      {"optimizer.learning_rate", "number > 0", "0.05", ""},
+      {"optimizer.momentum", "0..1", "0", "sgd: heavy ball"},
+      {"optimizer.beta1, beta2, epsilon", "number", "0.9, 0.999, 1e-8", "adamw"},
+      {"optimizer.weight_decay", "number >= 0", "0", "decoupled for adamw"},
+      {"gossip.mode", "sync | hybrid | async", "hybrid", "whether a round waits for its partners"},
+      {"gossip.order", "atc | cta", "atc", "cta overlaps the exchange with the gradient"},
+      {"gossip.local_steps", "integer >= 1", "1", "gradient steps between exchanges"},
+      {"gossip.gamma", "(0, 1]", "1", "scales the mixing"},
+      {"gossip.topology.kind", "trie-pairs | ring | complete | exponential", "trie-pairs",
+       "who meets whom"},
+      {"gossip.codec.kind", "raw | fp32 | bf16 | int8", "int8",
+       "how differences are put into bytes"},
+      {"gossip.codec.block", "256", "256", "values that share a scale"},
+      {"gossip.channel", "edge-replica | snapshot", "edge-replica",
+       "differences to a replica, or whole values"},
+      {"gossip.trigger.kind", "always", "always", "when a fragment is sent"},
+      {"gossip.correction", "none", "none", ""},
+      {"gossip.outer.kind", "identity", "identity", ""},
+      {"gossip.deadline_ms", "integer", "0",
+       "longest wait of a round; 0: 300 (hybrid), 10000 (sync)"},
+      {"gossip.fragment_values", "integer", "1048576",
+       "parameters are cut into pieces of about this many"},
+      {"gossip.max_edges", "integer", "64", "neighbours whose replicas are kept"},
+      {"gossip.rejoin_lag", "rounds", "200",
+       "a peer further behind takes a neighbour's parameters"},
+      {"pipeline", "null", "null", "not in this build"},
+  };
+  Json keys(Json::Array{});
+  for (const Key& key : kKeys) {
+    keys.push(Json()
+                  .set("key", key.path)
+                  .set("type", key.type)
+                  .set("default", key.fallback)
+                  .set("meaning", key.meaning));
+  }
+  return Json().set("schema", "hobnob.job-schema/1").set("keys", std::move(keys));
+}
+
+}  // namespace hobnob

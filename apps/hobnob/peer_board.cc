@@ -1,0 +1,63 @@
+#include "apps/hobnob/peer_board.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace hobnob {
+
+namespace {
+
+constexpr double kRateWindow = 1.0;  // seconds
+
+double milliseconds(Duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+}  // namespace
+
+void PeerBoard::add_round(const RoundRecord& record, double seconds) {
+  ++rounds_done_;
+  loss_ = rounds_done_ == 1 ? record.loss : 0.98 * loss_ + 0.02 * record.loss;
+  if (record.evaluation) {
+    evaluation_ = record.evaluation;
+  }
+  const double stall = milliseconds(record.stall);
+  stall_ms_ += stall;
+  longest_stall_ms_ = std::max(longest_stall_ms_, stall);
+  window_samples_ += record.samples;
+  if (seconds - window_start_ >= kRateWindow) {
+    samples_per_second_ = static_cast<double>(window_samples_) / (seconds - window_start_);
+    window_start_ = seconds;
+    window_samples_ = 0;
+  }
+  Round round;
+  round.round = record.round;
+  round.seconds = seconds;
+  round.loss = record.loss;
+  if (record.evaluation) {
+    round.accuracy = record.evaluation->accuracy;
+  }
+  round.stall_ms = stall;
+  round.bytes_sent = bytes_sent();
+  round.consensus_distance = status_.consensus_distance;
+  history_.push_back(round);
+  if (history_.size() > kHistory) {
+    history_.pop_front();
+  }
+}
+
+void PeerBoard::set_final(const Evaluation& evaluation) {
+  evaluation_ = evaluation;
+  is_final_ = true;
+}
+
+std::uint64_t PeerBoard::bytes_sent() const {
+  return std::accumulate(status_.bytes_sent.begin(), status_.bytes_sent.end(), std::uint64_t{0});
+}
+
+std::uint64_t PeerBoard::bytes_received() const {
+  return std::accumulate(status_.bytes_received.begin(), status_.bytes_received.end(),
+                         std::uint64_t{0});
+}
+
+}  // namespace hobnob

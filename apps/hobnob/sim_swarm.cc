@@ -1,0 +1,474 @@
+#include "apps/hobnob/sim_swarm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "gossip/node.h"
+#include "gossip/trainer.h"
+#include "runtime/base/check.h"
+
+namespace hobnob {
+
+namespace {
+
+constexpr Duration kStuckAfter = std::chrono::seconds(300);
+
+std::vector<double> to_doubles(ConstVec values) {
+  std::vector<double> out(values.count());
+  cpu_vector_ops().copy(values, Vec(std::span<double>(out)));
+  return out;
+}
+
+struct SimPeer {
+  SimHost* host = nullptr;
+  PeerId id;
+  std::unique_ptr<Workload> workload;
+  std::unique_ptr<Node> node;
+  std::unique_ptr<Trainer> trainer;
+  bool is_live = true;  // neither killed nor gone
+  bool is_finished = false;
+  bool has_begun = false;
+  std::uint64_t round = 0;  // last finished
+};
+
+// Values of all peers as each finished one round.
+struct Snapshot {
+  std::uint64_t round = 0;
+  std::map<std::size_t, std::vector<double>> values;
+};
+
+class Simulation {
+ public:
+  Simulation(const Job& job, const SimConfig& config, LoadedData data)
+      : job_(job),
+        config_(config),
+        data_(std::move(data)),
+        executor_(make_sim_executor()),
+        network_(make_sim_network(*executor_, config.link, RngKey{config.seed, 0x6E6574})) {}
+
+  Result<SimResult> run(const std::function<void(const SimRecord&)>& on_record,
+                        const std::function<void(std::uint64_t)>& on_progress);
+
+ private:
+  Result<void> add_peer(bool is_joiner);
+  void schedule(const SimEvent& event);
+  void happen(const SimEvent& event);
+  void stop_counting(std::size_t index);
+  void on_round(std::size_t index, const RoundRecord& record);
+  void on_flow(std::uint64_t round, ConstVec flow);
+  void emit_complete();
+  SimRecord measure(const Snapshot& snapshot);
+  bool is_done() const;
+  std::uint64_t slowest() const;
+  SimResult result();
+
+  const Job& job_;
+  const SimConfig& config_;
+  LoadedData data_;
+  std::unique_ptr<SimExecutor> executor_;
+  std::unique_ptr<SimNetwork> network_;
+  std::vector<std::unique_ptr<SimPeer>> peers_;
+  std::vector<double> optimum_;
+  std::vector<std::string> errors_;
+  std::function<void(const SimRecord&)> on_record_;
+
+  std::uint64_t next_record_ = 0;  // round
+  std::deque<Snapshot> open_;
+
+  struct FlowSum {
+    std::size_t count = 0;
+    std::vector<double> sum;
+  };
+
+  std::map<std::uint64_t, FlowSum> flow_sums_;  // sync: per round
+  std::vector<double> all_flows_;               // all modes: since the start
+  double invariant_ = 0.0;
+  bool has_lost_peers_ = false;
+};
+
+Endpoint address_of(std::size_t index) {
+  return {"peer" + std::to_string(index), 1};
+}
+
+Result<void> Simulation::add_peer(bool is_joiner) {
+  const std::size_t index = peers_.size();
+  peers_.push_back(std::make_unique<SimPeer>());
+  SimPeer& peer = *peers_.back();
+  peer.id = PeerId{0, index + 1};
+  const auto rows = std::max<std::size_t>(job_.workload.curvature.size(), 1);
+  const auto shards = std::max<std::size_t>(data_.partition.shards, 1);
+  const auto shard =
+      static_cast<std::uint32_t>(job_.workload.kind == "quadratic" ? index % rows : index % shards);
+  auto workload = make_workload(job_.workload, data_, shard, job_.seed, peer.id.key());
+  if (!workload.ok()) {
+    return workload.error();
+  }
+  peer.workload = std::move(workload).value();
+  peer.host = &network_->add_host({.peer = peer.id,
+                                   .process = index + 1,
+                                   .job_hash = job_.hash(),
+                                   .advertise = address_of(index),
+                                   .name = "peer" + std::to_string(index)});
+  Executor& executor = peer.host->executor();
+  const double speed = config_.speeds.empty() ? 1.0 : config_.speeds[index % config_.speeds.size()];
+  const TrainerConfig trainer_config{.order = job_.gossip.order,
+                                     .local_steps = job_.gossip.local_steps,
+                                     .rounds = job_.rounds,
+                                     .evaluate_every = 0,
+                                     .optimizer = job_.optimizer,
+                                     .step_time = Duration{static_cast<std::int64_t>(
+                                         static_cast<double>(config_.step_time.count()) / speed)}};
+  peer.trainer = std::make_unique<Trainer>(
+      executor, *peer.workload, trainer_config,
+      Trainer::Events{
+          .publish =
+              [&peer, &executor](std::uint64_t round, std::shared_ptr<Buffer> y) {
+                executor.post(
+                    [&peer, round, y = std::move(y)] { peer.node->on_published(round, y); });
+              },
+          .on_round = [this, index](const RoundRecord& record) { on_round(index, record); },
+          .on_finished =
+              [this, index, &peer](const Evaluation& /*evaluation*/) {
+                peer.is_finished = true;
+                peer.round = job_.rounds;
+                peer.node->on_training_finished();
+                emit_complete();
+              },
+          .on_flow = [this](std::uint64_t round, ConstVec flow) { on_flow(round, flow); }});
+  NodeConfig node_config;
+  node_config.self = peer.id;
+  node_config.name = "peer" + std::to_string(index);
+  node_config.address = address_of(index);
+  node_config.min_peers = static_cast<std::uint32_t>(config_.peers);
+  node_config.shard = shard;
+  node_config.rounds = job_.rounds;
+  node_config.seed = job_.seed;
+  node_config.gossip = job_.gossip;
+  for (std::size_t other = 0; other < index; ++other) {
+    const bool is_first = !is_joiner && other == 0;
+    if (is_first || (is_joiner && peers_[other]->is_live)) {
+      node_config.bootstrap.push_back(address_of(other));
+    }
+  }
+  peer.node = std::make_unique<Node>(
+      executor, peer.host->transport(), node_config,
+      cut_fragments(peer.workload->tensors(), job_.gossip.fragment_values),
+      peer.workload->parameters().type(),
+      Node::Events{.begin =
+                       [&peer, &executor](std::uint64_t round, std::shared_ptr<Buffer> parameters) {
+                         peer.has_begun = true;
+                         executor.post([&peer, round, parameters = std::move(parameters)] {
+                           peer.trainer->begin(round, parameters);
+                         });
+                       },
+                   .deliver =
+                       [&peer, &executor](std::uint64_t round, std::uint64_t next,
+                                          std::shared_ptr<Buffer> flow) {
+                         executor.post([&peer, round, next, flow = std::move(flow)] {
+                           peer.trainer->deliver(round, next, flow);
+                         });
+                       },
+                   .on_end =
+                       [this, index](const Result<void>& ended) {
+                         if (!ended.ok()) {
+                           errors_.push_back(
+                               format("peer %zu: %s", index, ended.error().message.c_str()));
+                         }
+                         peers_[index]->trainer->stop();
+                         peers_[index]->is_live = false;
+                         emit_complete();
+                       }});
+  (void)peer.host->transport().listen(address_of(index));
+  executor.post([&peer] { peer.node->start(); });
+  return {};
+}
+
+void Simulation::schedule(const SimEvent& event) {
+  executor_->after(event.at, [this, event] { happen(event); });
+}
+
+void Simulation::happen(const SimEvent& event) {
+  if (event.kind == SimEvent::Kind::kJoin) {
+    const Result<void> added = add_peer(true);
+    if (!added.ok()) {
+      errors_.push_back(added.error().message);
+    }
+    return;
+  }
+  SimPeer& peer = *peers_[event.peer];
+  switch (event.kind) {
+    case SimEvent::Kind::kKill:
+      network_->kill(peer.id);
+      stop_counting(event.peer);
+      break;
+    case SimEvent::Kind::kLeave:
+      peer.trainer->stop();
+      peer.node->leave();
+      stop_counting(event.peer);
+      break;
+    case SimEvent::Kind::kFreeze:
+      network_->freeze(peer.id);
+      executor_->after(event.length, [this, id = peer.id] { network_->thaw(id); });
+      break;
+    case SimEvent::Kind::kPartition: {
+      const PeerId other = peers_[event.other]->id;
+      network_->set_partitioned(peer.id, other, true);
+      executor_->after(event.length, [this, id = peer.id, other] {
+        network_->set_partitioned(id, other, false);
+      });
+      break;
+    }
+    case SimEvent::Kind::kJoin:
+      break;
+  }
+}
+
+void Simulation::stop_counting(std::size_t index) {
+  peers_[index]->is_live = false;
+  has_lost_peers_ = true;
+  emit_complete();
+}
+
+void Simulation::on_round(std::size_t index, const RoundRecord& record) {
+  SimPeer& peer = *peers_[index];
+  peer.round = record.round;
+  while (config_.record_every > 0 && record.round >= next_record_) {
+    open_.push_back({next_record_, {}});
+    next_record_ += config_.record_every;
+  }
+  for (Snapshot& snapshot : open_) {
+    if (snapshot.round <= record.round && !snapshot.values.contains(index)) {
+      snapshot.values[index] = to_doubles(peer.workload->parameters());
+    }
+  }
+  emit_complete();
+}
+
+void Simulation::on_flow(std::uint64_t round, ConstVec flow) {
+  const std::vector<double> values = to_doubles(flow);
+  all_flows_.resize(values.size());
+  FlowSum& sum = flow_sums_[round];
+  sum.sum.resize(values.size());
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    all_flows_[k] += values[k];
+    sum.sum[k] += values[k];
+  }
+  if (++sum.count == peers_.size()) {
+    if (job_.gossip.mode == ClockMode::kSync) {
+      for (const double value : sum.sum) {
+        invariant_ = std::max(invariant_, std::abs(value) / static_cast<double>(peers_.size()));
+      }
+    }
+    flow_sums_.erase(round);
+  }
+}
+
+void Simulation::emit_complete() {
+  while (!open_.empty()) {
+    const Snapshot& snapshot = open_.front();
+    for (std::size_t index = 0; index < peers_.size(); ++index) {
+      const bool counts =
+          peers_[index]->is_live && !peers_[index]->is_finished && peers_[index]->has_begun;
+      if (counts && !snapshot.values.contains(index)) {
+        return;
+      }
+    }
+    if (!snapshot.values.empty() && on_record_) {
+      on_record_(measure(snapshot));
+    }
+    open_.pop_front();
+  }
+}
+
+SimRecord Simulation::measure(const Snapshot& snapshot) {
+  SimRecord record;
+  record.round = snapshot.round;
+  record.virtual_seconds = std::chrono::duration<double>(executor_->now()).count();
+  record.live_peers = snapshot.values.size();
+  const auto n = static_cast<double>(snapshot.values.size());
+  std::vector<double> mean(snapshot.values.begin()->second.size());
+  for (const auto& [index, x] : snapshot.values) {
+    for (std::size_t k = 0; k < mean.size(); ++k) {
+      mean[k] += x[k] / n;
+    }
+  }
+  double err = 0.0;
+  double merr = 0.0;
+  double cons = 0.0;
+  for (std::size_t k = 0; k < mean.size(); ++k) {
+    const double best = optimum_.empty() ? 0.0 : optimum_[k];
+    merr += (mean[k] - best) * (mean[k] - best);
+    for (const auto& [index, x] : snapshot.values) {
+      err += (x[k] - best) * (x[k] - best);
+      cons += (x[k] - mean[k]) * (x[k] - mean[k]);
+    }
+  }
+  record.cons = std::sqrt(cons / n);
+  if (!optimum_.empty()) {
+    record.err = std::sqrt(err / n);
+    record.merr = std::sqrt(merr);
+  }
+  record.loss = std::numeric_limits<double>::quiet_NaN();
+  record.accuracy = record.loss;
+  record.bytes_per_peer =
+      static_cast<double>(network_->bytes()) / static_cast<double>(peers_.size());
+  record.messages = network_->frames();
+  record.invariant_mean = job_.gossip.mode == ClockMode::kSync ? invariant_ : record.loss;
+  std::uint64_t offered = 0;
+  std::uint64_t fired = 0;
+  for (const auto& peer : peers_) {
+    const NodeStatus status = peer->node->status();
+    offered += status.fragments_offered;
+    fired += status.fragments_fired;
+  }
+  record.sent_fraction =
+      offered == 0 ? 0.0 : static_cast<double>(fired) / static_cast<double>(offered);
+  return record;
+}
+
+bool Simulation::is_done() const {
+  return std::ranges::all_of(peers_,
+                             [](const auto& peer) { return !peer->is_live || peer->is_finished; });
+}
+
+std::uint64_t Simulation::slowest() const {
+  std::uint64_t least = job_.rounds;
+  for (const auto& peer : peers_) {
+    if (peer->is_live) {
+      least = std::min(least, peer->round);
+    }
+  }
+  return least;
+}
+
+Result<SimResult> Simulation::run(const std::function<void(const SimRecord&)>& on_record,
+                                  const std::function<void(std::uint64_t)>& on_progress) {
+  on_record_ = on_record;
+  next_record_ = config_.record_every > 0 ? config_.record_every - 1 : 0;
+  for (std::size_t index = 0; index < config_.peers; ++index) {
+    const Result<void> added = add_peer(false);
+    if (!added.ok()) {
+      return added.error();
+    }
+  }
+  optimum_ = peers_[0]->workload->optimum();
+  for (const SimEvent& event : config_.events) {
+    const std::size_t highest = std::max(event.peer, event.other);
+    if (highest >= config_.peers) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "event names peer %zu; there are %zu, numbered from 0", highest,
+                        config_.peers);
+    }
+    schedule(event);
+  }
+  std::uint64_t seen = 0;
+  Time progressed_at{0};
+  while (!is_done() && executor_->step()) {
+    const std::uint64_t now_at = slowest();
+    if (now_at != seen) {
+      seen = now_at;
+      progressed_at = executor_->now();
+      if (on_progress && seen % 64 == 0) {
+        on_progress(seen);
+      }
+    }
+    if (executor_->now() - progressed_at > kStuckAfter || executor_->now() > config_.time_limit) {
+      return make_error(
+          ErrorCode::kTimeout,
+          "no peer finished a round for %.0f virtual seconds; the slowest is at round %llu of %llu",
+          std::chrono::duration<double>(executor_->now() - progressed_at).count(),
+          static_cast<unsigned long long>(seen), static_cast<unsigned long long>(job_.rounds));
+    }
+  }
+  // Let the last replies and goodbyes arrive: only then do all flows cancel.
+  executor_->run_until(executor_->now() + std::chrono::seconds(30));
+  return result();
+}
+
+SimResult Simulation::result() {
+  SimResult result;
+  Snapshot end{job_.rounds, {}};
+  double loss = 0.0;
+  double accuracy = 0.0;
+  for (std::size_t index = 0; index < peers_.size(); ++index) {
+    SimPeer& peer = *peers_[index];
+    const NodeStatus status = peer.node->status();
+    result.longest_stall.push_back(std::chrono::duration<double>(status.longest_stall).count());
+    result.late_edges += status.late_edges;
+    if (status.join_time.count() > 0) {
+      result.join_seconds.push_back(std::chrono::duration<double>(status.join_time).count());
+    }
+    if (!peer.is_finished) {
+      continue;
+    }
+    end.values[index] = to_doubles(peer.workload->parameters());
+    const Evaluation evaluation = peer.workload->evaluate();
+    loss += evaluation.loss;
+    accuracy += evaluation.accuracy;
+    const std::vector<double> pending = to_doubles(peer.node->pending_flow());
+    all_flows_.resize(pending.size());
+    for (std::size_t k = 0; k < pending.size(); ++k) {
+      all_flows_[k] += pending[k];
+    }
+  }
+  result.errors = errors_;
+  result.events = executor_->events();
+  if (end.values.empty()) {
+    result.errors.emplace_back("no peer finished");
+    return result;
+  }
+  result.last = measure(end);
+  result.last.loss = loss / static_cast<double>(end.values.size());
+  result.last.accuracy = accuracy / static_cast<double>(end.values.size());
+  if (job_.gossip.mode != ClockMode::kSync && !has_lost_peers_) {
+    double worst = 0.0;
+    for (const double value : all_flows_) {
+      worst = std::max(worst, std::abs(value) / static_cast<double>(peers_.size()));
+    }
+    result.last.invariant_mean = worst;
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<SimResult> run_simulation(const Job& job,
+                                 const SimConfig& config,
+                                 const std::function<void(const SimRecord&)>& on_record,
+                                 const std::function<void(std::uint64_t)>& on_progress) {
+  if (job.workload.kind == "quadratic" && job.workload.curvature.size() != config.peers) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--peers %zu: workload.curvature has %zu rows, one per peer", config.peers,
+                      job.workload.curvature.size());
+  }
+  DataConfig data = job.data;
+  if (data.partition.kind != "iid" && data.partition.shards == 0) {
+    data.partition.shards = static_cast<std::uint32_t>(config.peers);
+  }
+  Result<LoadedData> loaded = load_data(data, job.seed);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  Simulation simulation(job, config, std::move(loaded).value());
+  return simulation.run(on_record, on_progress);
+}
+
+Json to_json(const SimRecord& record) {
+  const auto number = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json();
+  };
+  Json json;
+  json.set("round", record.round).set("err", number(record.err)).set("cons", record.cons);
+  json.set("merr", number(record.merr)).set("loss", record.loss).set("accuracy", record.accuracy);
+  json.set("virtual_seconds", record.virtual_seconds).set("bytes_per_peer", record.bytes_per_peer);
+  json.set("messages", record.messages).set("sent_fraction", record.sent_fraction);
+  json.set("invariant_mean", record.invariant_mean).set("invariant_correction", Json());
+  json.set("live_peers", static_cast<std::int64_t>(record.live_peers));
+  return json;
+}
+
+}  // namespace hobnob

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "compress/codec.h"
+
+// The layout all codecs share (FORMAT.md): header, then frames of at most 65,536 values.
+
+namespace hobnob::message {
+
+constexpr std::uint32_t kMagic = 0x44434248;  // "HBCD"
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kHeaderBytes = 64;
+constexpr std::size_t kFrameHeaderBytes = 16;
+constexpr std::size_t kFrameCount = 65536;
+constexpr std::size_t kBlockCount = 256;
+constexpr std::size_t kScaleAlign = 64;
+constexpr std::size_t kPayloadAlign = 128;
+
+// Frame flags.
+constexpr std::uint32_t kZero =
+    1;  // all scale and payload bytes are 0; the decoder skips the frame
+constexpr std::uint32_t kPoison = 2;  // one block or more held a value that cannot be sent
+
+// What a codec stores for each value and each block.
+struct Layout {
+  CodecId codec = CodecId::kRaw;
+  DType type = DType::kFloat32;
+  std::size_t value_bytes = 4;
+  bool has_scales = false;
+};
+
+// One frame of a message, in values and bytes.
+struct FrameShape {
+  std::size_t count = 0;
+  std::size_t scale_bytes = 0;      // with padding
+  std::size_t payload_bytes = 0;    // without padding
+  std::size_t payload_section = 0;  // with padding
+
+  std::size_t body_bytes() const { return scale_bytes + payload_section; }
+};
+
+constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+constexpr std::size_t blocks_of(std::size_t count) {
+  return (count + kBlockCount - 1) / kBlockCount;
+}
+
+FrameShape frame_shape(const Layout& layout, std::size_t count);
+// Exact: the length is a function of the count alone.
+std::size_t message_bytes(const Layout& layout, std::size_t count);
+
+// Fills kHeaderBytes at `at`.
+void write_header(const Layout& layout, std::size_t count, std::byte* at);
+// Fills kFrameHeaderBytes at `at` for the body that follows them.
+void write_frame_header(const FrameShape& shape,
+                        std::size_t frame_index,
+                        bool has_poison,
+                        std::byte* at);
+
+// Everything but the meaning of scales and payload: lengths, header, checksums, flags, zero
+// padding.
+Result<void> check_message(const Layout& layout, std::size_t count, ByteSpan bytes);
+// Of a checked message; `at` points to the frame's header.
+std::uint32_t frame_flags(const std::byte* at);
+
+}  // namespace hobnob::message

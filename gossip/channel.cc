@@ -1,0 +1,149 @@
+#include "gossip/channel.h"
+
+#include <map>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/hash.h"
+
+namespace hobnob {
+
+namespace {
+
+// Both channels: replicas, if kept, turn into differences; without them each message is a snapshot.
+class ReplicaChannel final : public Channel {
+ public:
+  ReplicaChannel(bool keeps_replicas, const CodecConfig& codec, DType type)
+      : keeps_replicas_(keeps_replicas),
+        type_(type),
+        codec_(make_codec(codec)),
+        // What stands in for a missing replica must be exact, or the two ends would start apart.
+        snapshot_codec_(make_codec(keeps_replicas ? CodecConfig{.kind = "raw"} : codec)) {}
+
+  Encoded encode(const EdgeKey& edge, ConstVec value, bool as_snapshot, Bytes& out) override {
+    const auto found = edges_.find(edge);
+    const bool is_snapshot = as_snapshot || !keeps_replicas_ || found == edges_.end();
+    Encoded encoded{.is_snapshot = is_snapshot};
+    if (is_snapshot) {
+      encoded.codec = snapshot_codec_->id();
+      encoded.poisoned_blocks = snapshot_codec_->encode(value, RngKey{}, out);
+      return encoded;
+    }
+    encoded.codec = codec_->id();
+    Vec difference = scratch(value.count());
+    ops_.subtract(value, std::as_const(found->second.sent).view(), difference);
+    encoded.poisoned_blocks = codec_->encode(difference, RngKey{}, out);
+    return encoded;
+  }
+
+  bool can_apply(const EdgeKey& edge, bool is_snapshot) const override {
+    return is_snapshot || (keeps_replicas_ && edges_.contains(edge));
+  }
+
+  Result<void> receive(const EdgeKey& edge,
+                       const ChannelMessage& message,
+                       std::size_t count) override {
+    HOBNOB_CHECK(can_apply(edge, message.is_snapshot), "difference without its base");
+    const Result<std::unique_ptr<Codec>> codec = make_codec(message.codec);
+    if (!codec.ok()) {
+      return codec.error();
+    }
+    if (!message.is_snapshot) {
+      return codec.value()->decode_add(message.payload, 1.0, edges_.at(edge).received.view());
+    }
+    Buffer fresh = ops_.allocate(type_, count);
+    Result<void> decoded = codec.value()->decode_add(message.payload, 1.0, fresh.view());
+    if (decoded.ok()) {
+      entry(edge, count).received = std::move(fresh);
+    }
+    return decoded;
+  }
+
+  void commit(const EdgeKey& edge, const ChannelMessage& message, std::size_t count) override {
+    const Result<std::unique_ptr<Codec>> codec = make_codec(message.codec);
+    HOBNOB_CHECK(codec.ok(), "own message names no codec");
+    Entry& replicas = entry(edge, count);
+    if (message.is_snapshot) {
+      ops_.fill(0.0, replicas.sent.view());
+    }
+    const Result<void> decoded =
+        codec.value()->decode_add(message.payload, 1.0, replicas.sent.view());
+    HOBNOB_CHECK(decoded.ok(), "own message does not decode");
+  }
+
+  void add_difference(const EdgeKey& edge, double scale, Vec into) const override {
+    const Entry& replicas = edges_.at(edge);
+    ops_.add_difference(scale, replicas.received.view(), replicas.sent.view(), into);
+  }
+
+  double squared_difference(const EdgeKey& edge) const override {
+    const Entry& replicas = edges_.at(edge);
+    return ops_.squared_distance(replicas.received.view(), replicas.sent.view());
+  }
+
+  void settle(const EdgeKey& edge) override {
+    if (!keeps_replicas_) {
+      edges_.erase(edge);
+    }
+  }
+
+  void drop(const EdgeKey& edge) override { edges_.erase(edge); }
+
+  std::uint64_t sent_hash(const EdgeKey& edge) const override {
+    const auto found = edges_.find(edge);
+    return found == edges_.end() ? 0 : hash_of(found->second.sent.view());
+  }
+
+  std::uint64_t received_hash(const EdgeKey& edge) const override {
+    const auto found = edges_.find(edge);
+    return found == edges_.end() ? 0 : hash_of(found->second.received.view());
+  }
+
+ private:
+  struct Entry {
+    Buffer sent;
+    Buffer received;
+  };
+
+  static std::uint64_t hash_of(ConstVec values) {
+    return hash_bytes({static_cast<const std::byte*>(values.data()), values.size_bytes()});
+  }
+
+  Entry& entry(const EdgeKey& edge, std::size_t count) {
+    Entry& replicas = edges_[edge];
+    if (replicas.sent.empty()) {
+      replicas.sent = ops_.allocate(type_, count);
+    }
+    if (replicas.received.empty()) {
+      replicas.received = ops_.allocate(type_, count);
+    }
+    return replicas;
+  }
+
+  // raw wants the working precision; all other codecs see float32.
+  Vec scratch(std::size_t count) {
+    if (scratch_.count() < count) {
+      scratch_ = ops_.allocate(codec_->id() == CodecId::kRaw ? type_ : DType::kFloat32, count);
+    }
+    return scratch_.view().slice(0, count);
+  }
+
+  const VectorOps& ops_ = cpu_vector_ops();
+  bool keeps_replicas_;
+  DType type_;
+  std::unique_ptr<Codec> codec_;
+  std::unique_ptr<Codec> snapshot_codec_;
+  std::map<EdgeKey, Entry> edges_;
+  Buffer scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> make_channel(const std::string& kind,
+                                      const CodecConfig& codec,
+                                      DType type) {
+  HOBNOB_CHECK(kind == "snapshot" || kind == "edge-replica", "unknown channel passed validation");
+  return std::make_unique<ReplicaChannel>(kind == "edge-replica", codec, type);
+}
+
+}  // namespace hobnob

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "compress/codec.h"
+#include "runtime/base/result.h"
+#include "runtime/loop/executor.h"
+#include "topology/schedule.h"
+
+namespace hobnob {
+
+enum class ClockMode {
+  kSync,    // every round waits for its partners, up to a long deadline
+  kHybrid,  // waits up to a short one, then goes on; late flows are added when they come
+  kAsync,   // never waits
+};
+
+enum class RoundOrder {
+  kAtc,  // adapt then combine: x = W (x - eta g)
+  kCta,  // combine then adapt: x = W x - eta g; exchange and gradient overlap
+};
+
+struct OptimizerConfig {
+  std::string kind = "sgd";  // sgd | adamw
+  double learning_rate = 0.05;
+  double momentum = 0.0;  // sgd: heavy ball. m = momentum m + g; x -= learning_rate m
+  double beta1 = 0.9;     // adamw
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.0;  // decoupled (adamw) or added to the gradient (sgd)
+};
+
+struct GossipConfig {
+  ClockMode mode = ClockMode::kHybrid;
+  RoundOrder order = RoundOrder::kAtc;
+  // Gradient steps between exchanges (K). More: fewer bytes, more drift between peers.
+  std::uint32_t local_steps = 1;
+  // Scales every flow; 1 mixes by W itself.
+  double gamma = 1.0;
+  TopologyConfig topology;
+  CodecConfig codec;
+  // snapshot | edge-replica. A replica costs two vectors per neighbour and sends differences.
+  std::string channel = "edge-replica";
+  std::string trigger = "always";
+  // The longest a round waits: hybrid waits 1.5 x the edge's usual time within [50 ms, this]. 0:
+  // 300 ms for hybrid, 10 s for sync.
+  Duration deadline{0};
+  // The parameter vector is cut at tensor boundaries into fragments of about this many values.
+  std::size_t fragment_values = std::size_t{1} << 20U;
+  // Neighbours whose replicas are kept; the least recently met is dropped, and costs a snapshot
+  // when met again.
+  std::size_t max_edges = 64;
+  // A peer this many rounds behind takes a neighbour's parameters instead of mixing its own old
+  // ones in.
+  std::uint64_t rejoin_lag = 200;
+
+  Duration real_deadline() const {
+    if (deadline.count() > 0) {
+      return deadline;
+    }
+    return mode == ClockMode::kSync ? Duration(std::chrono::seconds(10))
+                                    : Duration(std::chrono::milliseconds(300));
+  }
+};
+
+// Names the two keys that clash and what to change, or the value out of range.
+Result<void> validate(const GossipConfig& config);
+Result<void> validate(const OptimizerConfig& config);
+
+}  // namespace hobnob

@@ -1,0 +1,450 @@
+#include "gossip/edge_exchange.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/log.h"
+
+namespace hobnob {
+
+namespace {
+
+constexpr std::uint64_t kHashEvery = 64;  // transactions between replica comparisons
+constexpr Duration kMaxRetransmitWait = std::chrono::seconds(2);
+constexpr double kWeightSlack = 1e-9;
+
+}  // namespace
+
+EdgeExchange::EdgeExchange(Executor& executor,
+                           const EdgeExchangeConfig& config,
+                           std::vector<Fragment> fragments,
+                           Channel& channel,
+                           Mixer& mixer,
+                           Events events)
+    : executor_(executor),
+      config_(config),
+      fragments_(std::move(fragments)),
+      channel_(channel),
+      mixer_(mixer),
+      events_(std::move(events)),
+      spent_(fragments_.size(), 0.0) {}
+
+EdgeExchange::~EdgeExchange() {
+  for (auto& [peer, edge] : edges_) {
+    for (Slot& slot : edge.slots) {
+      if (slot.pending) {
+        executor_.cancel(slot.pending->timer);
+      }
+    }
+  }
+}
+
+void EdgeExchange::publish(std::uint64_t round,
+                           ConstVec value,
+                           std::map<PeerId, Weight> proposals) {
+  has_value_ = true;
+  round_ = round;
+  value_ = value;
+  proposals_ = std::move(proposals);
+  std::ranges::fill(spent_, 0.0);
+}
+
+void EdgeExchange::answer_held() {
+  std::vector<std::pair<PeerId, Bytes>> held;
+  for (auto& [peer, edge] : edges_) {
+    for (Slot& slot : edge.slots) {
+      if (!slot.held.empty()) {
+        held.emplace_back(peer, std::exchange(slot.held, Bytes()));
+      }
+    }
+  }
+  for (const auto& [peer, bytes] : held) {
+    const Result<Frame> frame = parse_frame(bytes);
+    HOBNOB_CHECK(frame.ok(), "a held frame was good once");
+    on_request(peer, frame.value());
+  }
+}
+
+bool EdgeExchange::begin(const PeerId& peer, std::uint32_t fragment) {
+  HOBNOB_CHECK(has_value_ && fragment < fragments_.size(), "begin before publish");
+  const Weight proposal = proposal_for(peer, Weight{0, 1});
+  Slot& slot = edge(peer).slots[fragment];
+  if (slot.pending || is_stopped_ || !can_spend(fragment, proposal)) {
+    return false;
+  }
+  spent_[fragment] += proposal.value();
+  auto pending = std::make_unique<Pending>();
+  pending->seq = slot.done + 1;
+  pending->proposal = proposal;
+  pending->header = header(FrameKind::kEdgeRequest, fragment, pending->seq);
+  pending->header.base_seq = slot.done;
+  pending->payload = encode({peer, fragment}, proposal, false, pending->header);
+  pending->wait = config_.retransmit_floor;
+  slot.pending = std::move(pending);
+  send_request(peer, fragment);
+  return true;
+}
+
+void EdgeExchange::on_request(const PeerId& peer, const Frame& frame) {
+  const FrameHeader& asked = frame.header;
+  if (asked.fragment >= fragments_.size()) {
+    log_warn("peer %s asks for fragment %u of %zu", peer.short_hex().c_str(), asked.fragment,
+             fragments_.size());
+    return;
+  }
+  Edge& from = edge(peer);
+  from.stats.bytes_received += kFrameHeaderBytes + frame.payload.size();
+  Slot& slot = from.slots[asked.fragment];
+  events_.on_round_seen(peer, asked.round);
+  if (asked.seq <= slot.done) {
+    if (asked.seq == slot.answer.seq && slot.answer.seq != 0) {
+      ++from.stats.retransmits;
+      send(peer, from, slot.answer, slot.answer_payload);
+    }
+    return;
+  }
+  if (slot.pending) {
+    // Either both asked at once, or the other end has applied ours and its reply is on the way (seq
+    // is one further).
+    if (asked.seq != slot.pending->seq || config_.self < peer) {
+      return;
+    }
+    settle_pending(peer, asked.fragment, false);
+  }
+  const bool is_early = !has_value_ || asked.round > round_;
+  if (is_early && config_.waits_for_round && !is_stopped_) {
+    slot.held = encode_frame(asked, frame.payload);
+    return;
+  }
+  answer_request(peer, frame, slot);
+}
+
+void EdgeExchange::answer_request(const PeerId& peer, const Frame& frame, Slot& slot) {
+  const FrameHeader& asked = frame.header;
+  if (is_stopped_ || !has_value_) {
+    refuse(peer, frame, slot, NackCode::kBusy);
+    return;
+  }
+  if (asked.round + config_.stale_rounds < round_) {
+    refuse(peer, frame, slot, NackCode::kPast);
+    return;
+  }
+  ByteReader reader(frame.payload);
+  const Result<EdgeHead> head = take_edge_head(reader);
+  if (!head.ok()) {
+    edge(peer).stats.last_error = head.error().message;
+    return;
+  }
+  const bool is_snapshot = (asked.flags & kFlagSnapshot) != 0;
+  const EdgeKey key{peer, asked.fragment};
+  const bool follows = is_snapshot || (asked.seq == slot.done + 1 && asked.base_seq == slot.done);
+  const std::uint64_t claimed = head.value().replica_hash;
+  if (!follows || !channel_.can_apply(key, is_snapshot) ||
+      (!is_snapshot && claimed != 0 && claimed != channel_.received_hash(key))) {
+    refuse(peer, frame, slot, NackCode::kGap);
+    return;
+  }
+  const Weight theirs{head.value().weight_numerator, head.value().weight_denominator};
+  if (!can_spend(asked.fragment, std::min(theirs, proposal_for(peer, theirs)))) {
+    refuse(peer, frame, slot, NackCode::kBusy);
+    return;
+  }
+  apply_request(peer, frame, head.value(), reader.rest());
+}
+
+// A busy or past refusal uses the seq up at both ends. A gap does not: this end's seq may be lost,
+// and the snapshot that follows carries one above both.
+void EdgeExchange::refuse(const PeerId& peer, const Frame& frame, Slot& slot, NackCode code) {
+  FrameHeader nack = header(FrameKind::kEdgeNack, frame.header.fragment, frame.header.seq);
+  nack.codec = static_cast<std::uint8_t>(code);
+  nack.base_seq = slot.done;
+  if (code != NackCode::kGap) {
+    slot.done = frame.header.seq;
+    slot.answer = nack;
+    slot.answer_payload.clear();
+  }
+  send(peer, edge(peer), nack, {});
+}
+
+void EdgeExchange::apply_request(const PeerId& peer,
+                                 const Frame& frame,
+                                 const EdgeHead& head,
+                                 ByteSpan payload) {
+  const FrameHeader& asked = frame.header;
+  const EdgeKey key{peer, asked.fragment};
+  const Fragment& fragment = fragments_[asked.fragment];
+  Edge& from = edge(peer);
+  Slot& slot = from.slots[asked.fragment];
+  const bool is_snapshot = (asked.flags & kFlagSnapshot) != 0;
+  const Weight theirs{head.weight_numerator, head.weight_denominator};
+  const Weight mine = proposal_for(peer, theirs);
+
+  // Encode before anything changes: the reply's difference is against what the other end holds now.
+  FrameHeader reply = header(FrameKind::kEdgeReply, asked.fragment, asked.seq);
+  reply.base_seq = asked.base_seq;
+  Bytes reply_payload = encode(key, mine, is_snapshot, reply);
+
+  const ChannelMessage message{is_snapshot, static_cast<CodecId>(asked.codec), payload};
+  const Result<void> received = channel_.receive(key, message, fragment.count);
+  if (!received.ok()) {
+    from.stats.last_error = received.error().message;
+    log_warn("peer %s sent a bad request: %s", peer.short_hex().c_str(),
+             received.error().message.c_str());
+    return;
+  }
+  const ByteSpan own =
+      ByteSpan(reply_payload).subspan(sizeof(std::uint32_t) * 2 + sizeof(std::uint64_t));
+  channel_.commit(key, {(reply.flags & kFlagSnapshot) != 0, static_cast<CodecId>(reply.codec), own},
+                  fragment.count);
+  const Weight weight = std::min(theirs, mine);
+  spent_[asked.fragment] += weight.value();
+  mix(key, weight);
+  slot.done = asked.seq;
+  slot.answer = reply;
+  slot.answer_payload = std::move(reply_payload);
+  send(peer, from, slot.answer, slot.answer_payload);
+  events_.on_settled(peer, asked.fragment, true);
+}
+
+void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
+  const FrameHeader& reply = frame.header;
+  const auto found = edges_.find(peer);
+  if (found == edges_.end() || reply.fragment >= fragments_.size()) {
+    return;
+  }
+  Edge& from = found->second;
+  from.stats.bytes_received += kFrameHeaderBytes + frame.payload.size();
+  Slot& slot = from.slots[reply.fragment];
+  if (!slot.pending || reply.seq != slot.pending->seq) {
+    return;  // a second copy
+  }
+  see_round(peer, slot.pending->header.round, reply.round);
+  ByteReader reader(frame.payload);
+  const Result<EdgeHead> head = take_edge_head(reader);
+  const EdgeKey key{peer, reply.fragment};
+  const bool is_snapshot = (reply.flags & kFlagSnapshot) != 0;
+  const Fragment& fragment = fragments_[reply.fragment];
+  Result<void> received = head.ok() ? Result<void>() : Result<void>(head.error());
+  if (received.ok() && !channel_.can_apply(key, is_snapshot)) {
+    received = make_error(ErrorCode::kMalformed, "reply to a snapshot with a difference");
+  }
+  if (received.ok() && !is_snapshot && head.value().replica_hash != 0 &&
+      head.value().replica_hash != channel_.received_hash(key)) {
+    received = make_error(ErrorCode::kMalformed, "replicas differ");
+  }
+  if (received.ok()) {
+    received = channel_.receive(
+        key, {is_snapshot, static_cast<CodecId>(reply.codec), reader.rest()}, fragment.count);
+  }
+  if (!received.ok()) {
+    from.stats.last_error = received.error().message;
+    log_warn("peer %s sent a bad reply: %s", peer.short_hex().c_str(),
+             received.error().message.c_str());
+    channel_.drop(key);
+    slot.done = reply.seq;
+    settle_pending(peer, reply.fragment, false);
+    return;
+  }
+  const FrameHeader& sent = slot.pending->header;
+  const ByteSpan own =
+      ByteSpan(slot.pending->payload).subspan(sizeof(std::uint32_t) * 2 + sizeof(std::uint64_t));
+  channel_.commit(key, {(sent.flags & kFlagSnapshot) != 0, static_cast<CodecId>(sent.codec), own},
+                  fragment.count);
+  const Weight theirs{head.value().weight_numerator, head.value().weight_denominator};
+  mix(key, std::min(theirs, slot.pending->proposal));
+  slot.done = reply.seq;
+  settle_pending(peer, reply.fragment, true);
+}
+
+void EdgeExchange::on_nack(const PeerId& peer, const Frame& frame) {
+  const FrameHeader& nack = frame.header;
+  const auto found = edges_.find(peer);
+  if (found == edges_.end() || nack.fragment >= fragments_.size()) {
+    return;
+  }
+  Slot& slot = found->second.slots[nack.fragment];
+  if (!slot.pending || nack.seq != slot.pending->seq) {
+    return;
+  }
+  see_round(peer, slot.pending->header.round, nack.round);
+  if (static_cast<NackCode>(nack.codec) != NackCode::kGap) {
+    slot.done = nack.seq;
+    settle_pending(peer, nack.fragment, false);
+    return;
+  }
+  // The other end lost its replica, or holds another: the same transaction again, as a snapshot of
+  // the value now.
+  channel_.drop({peer, nack.fragment});
+  Pending& pending = *slot.pending;
+  pending.seq = std::max(pending.seq, nack.base_seq) + 1;
+  pending.header = header(FrameKind::kEdgeRequest, nack.fragment, pending.seq);
+  pending.header.base_seq = slot.done;
+  pending.payload = encode({peer, nack.fragment}, pending.proposal, true, pending.header);
+  send_request(peer, nack.fragment);
+}
+
+void EdgeExchange::on_link_up(const PeerId& peer) {
+  const auto found = edges_.find(peer);
+  if (found == edges_.end()) {
+    return;
+  }
+  for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
+    if (found->second.slots[fragment].pending) {
+      ++found->second.stats.retransmits;
+      send_request(peer, fragment);
+    }
+  }
+}
+
+void EdgeExchange::see_round(const PeerId& peer, std::uint64_t asked, std::uint64_t answered) {
+  events_.on_round_seen(peer, answered);
+  if (asked == round_ && answered > round_) {
+    events_.on_fell_behind(peer, answered);
+  }
+}
+
+void EdgeExchange::mix(const EdgeKey& key, Weight weight) {
+  const Fragment& fragment = fragments_[key.fragment];
+  mixer_.add(channel_, key, weight.value(), fragment.offset, fragment.count);
+  Edge& with = edge(key.peer);
+  with.stats.weight = weight;
+  ++with.stats.transactions;
+  with.stats.consensus_distance = std::sqrt(channel_.squared_difference(key));
+  channel_.settle(key);
+}
+
+void EdgeExchange::settle_pending(const PeerId& peer, std::uint32_t fragment, bool mixed) {
+  Slot& slot = edge(peer).slots[fragment];
+  executor_.cancel(slot.pending->timer);
+  slot.pending.reset();
+  events_.on_settled(peer, fragment, mixed);
+}
+
+FrameHeader EdgeExchange::header(FrameKind kind, std::uint32_t fragment, std::uint64_t seq) const {
+  return {.kind = kind, .fragment = fragment, .round = round_, .seq = seq};
+}
+
+// Head and codec bytes; fills in the header's codec and flags.
+Bytes EdgeExchange::encode(const EdgeKey& key,
+                           Weight proposal,
+                           bool as_snapshot,
+                           FrameHeader& header) {
+  EdgeHead head{.weight_numerator = proposal.numerator, .weight_denominator = proposal.denominator};
+  if (!as_snapshot && header.seq % kHashEvery == 0) {
+    head.replica_hash = channel_.sent_hash(key);
+  }
+  Bytes payload;
+  put_edge_head(head, payload);
+  const Fragment& fragment = fragments_[key.fragment];
+  const Channel::Encoded encoded =
+      channel_.encode(key, value_.slice(fragment.offset, fragment.count), as_snapshot, payload);
+  header.codec = static_cast<std::uint8_t>(encoded.codec);
+  header.flags = encoded.is_snapshot ? kFlagSnapshot : std::uint8_t{0};
+  poisoned_blocks_ += encoded.poisoned_blocks;
+  edge(key.peer).stats.snapshots += encoded.is_snapshot ? 1 : 0;
+  return payload;
+}
+
+void EdgeExchange::send(const PeerId& peer,
+                        Edge& edge,
+                        const FrameHeader& header,
+                        const Bytes& payload) {
+  edge.stats.bytes_sent += kFrameHeaderBytes + payload.size();
+  events_.send(peer, header, payload);
+}
+
+void EdgeExchange::send_request(const PeerId& peer, std::uint32_t fragment) {
+  Edge& to = edge(peer);
+  send(peer, to, to.slots[fragment].pending->header, to.slots[fragment].pending->payload);
+  arm_retransmit(peer, fragment);
+}
+
+void EdgeExchange::arm_retransmit(const PeerId& peer, std::uint32_t fragment) {
+  if (config_.reliable_transport) {
+    return;
+  }
+  Pending& pending = *edge(peer).slots[fragment].pending;
+  executor_.cancel(pending.timer);
+  pending.timer = executor_.after(pending.wait, [this, peer, fragment] {
+    Edge& to = edge(peer);
+    ++to.stats.retransmits;
+    Pending& late = *to.slots[fragment].pending;
+    late.wait = std::min(2 * late.wait, kMaxRetransmitWait);
+    send_request(peer, fragment);
+  });
+}
+
+Weight EdgeExchange::proposal_for(const PeerId& peer, Weight otherwise) const {
+  const auto found = proposals_.find(peer);
+  return found == proposals_.end() ? otherwise : found->second;
+}
+
+bool EdgeExchange::can_spend(std::uint32_t fragment, Weight weight) const {
+  return spent_[fragment] + weight.value() <= 1.0 + kWeightSlack;
+}
+
+EdgeExchange::Edge& EdgeExchange::edge(const PeerId& peer) {
+  auto found = edges_.find(peer);
+  if (found == edges_.end()) {
+    if (edges_.size() >= config_.max_edges) {
+      evict_one();
+    }
+    found = edges_.emplace(peer, Edge{}).first;
+    found->second.slots.resize(fragments_.size());
+    found->second.stats.peer = peer;
+  }
+  found->second.last_used = ++uses_;
+  return found->second;
+}
+
+// The least recently met edge with nothing in flight loses its replicas; the next meeting costs a
+// snapshot.
+void EdgeExchange::evict_one() {
+  auto oldest = edges_.end();
+  for (auto each = edges_.begin(); each != edges_.end(); ++each) {
+    const bool is_busy = std::ranges::any_of(
+        each->second.slots, [](const Slot& slot) { return slot.pending != nullptr; });
+    if (!is_busy && (oldest == edges_.end() || each->second.last_used < oldest->second.last_used)) {
+      oldest = each;
+    }
+  }
+  if (oldest == edges_.end()) {
+    return;
+  }
+  for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
+    channel_.drop({oldest->first, fragment});
+  }
+  edges_.erase(oldest);
+}
+
+bool EdgeExchange::is_in_flight(const PeerId& peer, std::uint32_t fragment) const {
+  const auto found = edges_.find(peer);
+  return found != edges_.end() && found->second.slots[fragment].pending != nullptr;
+}
+
+std::size_t EdgeExchange::in_flight() const {
+  std::size_t count = 0;
+  for (const auto& [peer, edge] : edges_) {
+    count += static_cast<std::size_t>(std::ranges::count_if(
+        edge.slots, [](const Slot& slot) { return slot.pending != nullptr; }));
+  }
+  return count;
+}
+
+std::vector<EdgeStats> EdgeExchange::stats() const {
+  std::vector<EdgeStats> all;
+  for (const auto& [peer, edge] : edges_) {
+    EdgeStats stats = edge.stats;
+    stats.replica_hash = channel_.received_hash({peer, 0});
+    for (const Slot& slot : edge.slots) {
+      stats.seq = std::max(stats.seq, slot.done);
+      stats.in_flight += slot.pending != nullptr ? 1U : 0U;
+    }
+    all.push_back(std::move(stats));
+  }
+  return all;
+}
+
+}  // namespace hobnob

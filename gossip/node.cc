@@ -1,0 +1,373 @@
+#include "gossip/node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/log.h"
+
+namespace hobnob {
+
+namespace {
+
+constexpr std::uint64_t kRoundsPerEpoch = 1024;
+// The NACK or probe speaks of the whole edge, not of one fragment.
+constexpr std::uint32_t kAllFragments = 0xFFFFFFFF;
+
+bool is_bulk(FrameKind kind) {
+  return kind == FrameKind::kEdgeRequest || kind == FrameKind::kEdgeReply ||
+         kind == FrameKind::kState;
+}
+
+}  // namespace
+
+Node::Node(Executor& executor,
+           Transport& transport,
+           const NodeConfig& config,
+           std::vector<Fragment> fragments,
+           DType type,
+           Events events)
+    : executor_(executor),
+      transport_(transport),
+      config_(config),
+      fragments_(std::move(fragments)),
+      type_(type),
+      events_(std::move(events)),
+      schedule_(make_schedule(config.gossip.topology)),
+      trigger_(make_trigger(config.gossip.trigger)),
+      channel_(make_channel(config.gossip.channel, config.gossip.codec, type)),
+      mixer_(make_difference_mixer(
+          config.gossip.gamma, type, fragments_.back().offset + fragments_.back().count)),
+      barrier_(config.gossip.mode, config.gossip.real_deadline()),
+      membership_(config.membership,
+                  MemberRecord{.peer = config.self,
+                               .incarnation = 0,
+                               .state = MemberState::kJoining,
+                               .shard = config.shard,
+                               .round = 0,
+                               .address = config.address,
+                               .name = config.name}),
+      roster_(executor, transport, membership_, RngKey{config.seed, config.self.key()}),
+      fired_round_(fragments_.size(), 0) {
+  const EdgeExchangeConfig edge_config{.self = config.self,
+                                       .reliable_transport = transport.is_reliable(),
+                                       .waits_for_round = config.gossip.mode != ClockMode::kAsync,
+                                       .max_edges = config.gossip.max_edges,
+                                       .stale_rounds = config.gossip.rejoin_lag};
+  exchange_ = std::make_unique<EdgeExchange>(
+      executor, edge_config, fragments_, *channel_, *mixer_,
+      EdgeExchange::Events{
+          .send = [this](const PeerId& peer, FrameHeader header,
+                         const Bytes& payload) { return send(peer, header, payload); },
+          .on_settled = [this](const PeerId& peer, std::uint32_t fragment,
+                               bool mixed) { on_settled(peer, fragment, mixed); },
+          .on_round_seen = [this](const PeerId& peer,
+                                  std::uint64_t round) { on_round_seen(peer, round); },
+          .on_fell_behind = [this](
+                                const PeerId& /*peer*/,
+                                std::uint64_t round) { catch_up_ = std::max(catch_up_, round); }});
+  roster_.set_bootstrap(config.bootstrap);
+}
+
+Node::~Node() {
+  for (const TimerId timer : {deadline_, probe_, tick_}) {
+    executor_.cancel(timer);
+  }
+}
+
+// ---- The round: y comes in, the plan says with whom, edges run, the flow goes out. ----
+
+void Node::on_published(std::uint64_t round, std::shared_ptr<Buffer> y) {
+  if (is_ending_) {
+    return;
+  }
+  spare_ = std::exchange(published_, std::move(y));
+  open_round(round);
+  is_opening_ = true;
+  for (const auto& [peer, weight] : plan_) {
+    const std::uint64_t their_round = membership_.find(peer)->record.round;
+    if (barrier_.waits_for(peer) && their_round > round) {
+      barrier_.excuse(peer);  // it has gone on without this round
+      catch_up_ = std::max(catch_up_, their_round);
+    }
+    // The lower id asks; in async mode both do, and the lower id's question stands.
+    if (is_reachable(peer) && (config_.self < peer || config_.gossip.mode == ClockMode::kAsync)) {
+      begin_edges(peer);
+    }
+  }
+  exchange_->answer_held();
+  is_opening_ = false;
+  if (!barrier_.is_met()) {
+    const Duration wait = barrier_.deadline();
+    deadline_ = executor_.after(wait, [this] { on_deadline(); });
+    probe_ = executor_.after(wait / 3, [this] { probe_missing(); });
+  }
+  check_round();
+}
+
+void Node::open_round(std::uint64_t round) {
+  status_.round = round;
+  catch_up_ = 0;
+  status_.epoch = round / kRoundsPerEpoch;
+  newest_round_ = std::max(newest_round_, round);
+  membership_.self().round = round;
+  const MembershipView view = membership_.view();
+  status_.view_digest = view.digest();
+  plan_.clear();
+  const auto rank = view.rank(config_.self);
+  HOBNOB_CHECK(rank.has_value(), "training outside the view");
+  for (const Exchange& each : schedule_->plan(view, *rank, status_.epoch, round).partners) {
+    plan_[view.at(each.peer)] = each.weight;
+  }
+  is_round_open_ = true;
+  opened_at_ = executor_.now();
+  barrier_.open(opened_at_);
+  for (const auto& [peer, weight] : plan_) {
+    if (is_reachable(peer)) {
+      barrier_.expect(peer, static_cast<std::uint32_t>(fragments_.size()));
+    }
+  }
+  exchange_->publish(round, std::as_const(*published_).view(), plan_);
+}
+
+void Node::begin_edges(const PeerId& peer) {
+  for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
+    const TriggerInput input{.fragment = fragment,
+                             .round = status_.round,
+                             .silent_rounds = status_.round - fired_round_[fragment]};
+    const bool fires = trigger_->fires(input);
+    ++status_.fragments_offered;
+    if (fires) {
+      ++status_.fragments_fired;
+      fired_round_[fragment] = status_.round;
+    }
+    if (!fires || !exchange_->begin(peer, fragment)) {
+      barrier_.settle(peer, executor_.now());
+    }
+  }
+}
+
+void Node::on_settled(const PeerId& peer, std::uint32_t /*fragment*/, bool /*mixed*/) {
+  barrier_.settle(peer, executor_.now());
+  check_round();
+}
+
+void Node::check_round() {
+  if (is_round_open_ && !is_opening_ && barrier_.is_met()) {
+    finish_round();
+  }
+}
+
+void Node::on_deadline() {
+  status_.late_edges += barrier_.missing().size();
+  ++status_.rounds_late;
+  barrier_.give_up(executor_.now());
+  check_round();
+}
+
+// An edge whose request does not come: ask the initiator whether it ever will.
+void Node::probe_missing() {
+  for (const PeerId& peer : barrier_.missing()) {
+    if (peer < config_.self) {
+      send(peer, {.kind = FrameKind::kEdgeProbe, .fragment = kAllFragments, .round = status_.round},
+           {});
+    }
+  }
+}
+
+void Node::on_probe(const PeerId& peer, const Frame& frame) {
+  const std::uint64_t asked = frame.header.round;
+  on_round_seen(peer, asked);
+  if (asked > status_.round || !published_) {
+    return;
+  }
+  if (asked == status_.round && is_round_open_ && plan_.contains(peer)) {
+    begin_edges(peer);  // does nothing for fragments in flight
+    return;
+  }
+  send(peer,
+       {.kind = FrameKind::kEdgeNack,
+        .codec = static_cast<std::uint8_t>(NackCode::kPast),
+        .fragment = kAllFragments,
+        .round = status_.round,
+        .seq = asked},
+       {});
+}
+
+void Node::on_probe_refused(const PeerId& peer, const Frame& frame) {
+  on_round_seen(peer, frame.header.round);
+  if (frame.header.seq == status_.round) {
+    catch_up_ = std::max(catch_up_, frame.header.round);
+    barrier_.excuse(peer);
+    check_round();
+  }
+}
+
+void Node::on_round_seen(const PeerId& peer, std::uint64_t round) {
+  newest_round_ = std::max(newest_round_, round);
+  membership_.set_round(peer, round);
+}
+
+void Node::finish_round() {
+  is_round_open_ = false;
+  executor_.cancel(deadline_);
+  executor_.cancel(probe_);
+  const Duration waited = executor_.now() - opened_at_;
+  status_.stall += waited;
+  status_.longest_stall = std::max(status_.longest_stall, waited);
+  if (newest_round_ > status_.round + config_.gossip.rejoin_lag &&
+      status_.state == NodeState::kTraining) {
+    log_info("round %llu, the swarm is at %llu: taking a neighbour's parameters",
+             static_cast<unsigned long long>(status_.round),
+             static_cast<unsigned long long>(newest_round_));
+    start_download();
+    return;
+  }
+  if (!spare_) {
+    spare_ = std::make_shared<Buffer>(cpu_vector_ops().allocate(type_, published_->count()));
+  }
+  // A peer whose partners have gone on jumps to where they are, or it would miss them in every
+  // round to come.
+  const std::uint64_t next = std::max(status_.round + 1, catch_up_);
+  events_.deliver(status_.round, next, mixer_->take(std::exchange(spare_, nullptr)));
+}
+
+bool Node::is_reachable(const PeerId& peer) const {
+  const Member* member = membership_.find(peer);
+  return member != nullptr && member->record.state == MemberState::kAlive &&
+         roster_.is_linked(peer);
+}
+
+// ---- Frames. ----
+
+bool Node::send(const PeerId& peer, const FrameHeader& header, ByteSpan payload) {
+  FrameHeader full = header;
+  full.epoch = status_.epoch;
+  full.view_digest = status_.view_digest;
+  Bytes frame = encode_frame(full, payload);
+  const std::size_t bytes = frame.size();
+  const Priority priority = is_bulk(header.kind) ? Priority::kBulk : Priority::kControl;
+  const bool sent = transport_.send(peer, priority, share(std::move(frame)), nullptr);
+  if (sent) {
+    status_.bytes_sent[static_cast<std::uint8_t>(header.kind)] += bytes;
+  }
+  return sent;
+}
+
+void Node::on_frame(const PeerId& peer, const Bytes& bytes) {
+  const Result<Frame> parsed = parse_frame(bytes);
+  if (!parsed.ok()) {
+    transport_.close(peer, parsed.error().message);
+    return;
+  }
+  const Frame& frame = parsed.value();
+  status_.bytes_received[static_cast<std::uint8_t>(frame.header.kind)] += bytes.size();
+  on_membership(membership_.heard(peer, executor_.now()));
+  switch (frame.header.kind) {
+    case FrameKind::kEdgeRequest:
+      return exchange_->on_request(peer, frame);
+    case FrameKind::kEdgeReply:
+      return exchange_->on_reply(peer, frame);
+    case FrameKind::kEdgeNack:
+      if (frame.header.fragment == kAllFragments) {
+        return on_probe_refused(peer, frame);
+      }
+      return exchange_->on_nack(peer, frame);
+    case FrameKind::kEdgeProbe:
+      return on_probe(peer, frame);
+    case FrameKind::kMembers: {
+      const auto members = parse_members(frame.payload);
+      if (!members.ok()) {
+        transport_.close(peer, members.error().message);
+        return;
+      }
+      on_membership(membership_.merge(members.value(), executor_.now()));
+      for (const MemberRecord& record : members.value()) {
+        newest_round_ = std::max(newest_round_, is_active(record.state) ? record.round : 0);
+      }
+      return advance();
+    }
+    case FrameKind::kLeave:
+      return on_membership(membership_.left(peer, executor_.now()));
+    case FrameKind::kJobRequest:
+      send(peer, {.kind = FrameKind::kJob}, as_bytes(config_.job));
+      send(peer, {.kind = FrameKind::kMembers}, encode_members(membership_.records()));
+      return;
+    case FrameKind::kStateRequest:
+      return send_state(peer, frame.header.fragment);
+    case FrameKind::kState:
+      if (download_) {
+        download_->on_state(peer, frame);
+      }
+      return;
+    default:
+      log_debug("peer %s sent a frame of unknown kind %d", peer.short_hex().c_str(),
+                static_cast<int>(frame.header.kind));
+  }
+}
+
+void Node::send_state(const PeerId& peer, std::uint32_t fragment) {
+  if (!published_ || fragment >= fragments_.size()) {
+    return;
+  }
+  const std::unique_ptr<Codec> raw = make_codec(CodecConfig{.kind = "raw"});
+  const ConstVec values = std::as_const(*published_).view();
+  Bytes payload;
+  put_state_head({static_cast<std::uint32_t>(fragments_.size()), values.count()}, payload);
+  raw->encode(values.slice(fragments_[fragment].offset, fragments_[fragment].count), RngKey{},
+              payload);
+  send(peer,
+       {.kind = FrameKind::kState,
+        .codec = static_cast<std::uint8_t>(raw->id()),
+        .flags = kFlagSnapshot,
+        .fragment = fragment,
+        .round = status_.round},
+       payload);
+}
+
+NodeStatus Node::status() const {
+  NodeStatus status = status_;
+  status.as_of = executor_.now();
+  status.fragments = fragments_.size();
+  status.view = membership_.view().peers();
+  for (const auto& [peer, weight] : plan_) {
+    status.partners.push_back(peer);
+  }
+  for (const auto& [peer, member] : membership_.members()) {
+    status.members.push_back(member);
+  }
+  status.edges = exchange_->stats();
+  double sum = 0.0;
+  for (const EdgeStats& edge : status.edges) {
+    sum += edge.consensus_distance;
+  }
+  status.consensus_distance =
+      status.edges.empty() ? 0.0 : sum / static_cast<double>(status.edges.size());
+  status.links = transport_.links();
+  status.poisoned_blocks = exchange_->poisoned_blocks();
+  return status;
+}
+
+const char* name_of(NodeState state) {
+  switch (state) {
+    case NodeState::kConnecting:
+      return "connecting";
+    case NodeState::kWaiting:
+      return "waiting";
+    case NodeState::kJoining:
+      return "joining";
+    case NodeState::kTraining:
+      return "training";
+    case NodeState::kFinished:
+      return "finished";
+    case NodeState::kLeaving:
+      return "leaving";
+    case NodeState::kLeft:
+      return "left";
+    case NodeState::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+}  // namespace hobnob

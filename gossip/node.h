@@ -1,0 +1,185 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gossip/config.h"
+#include "gossip/edge_exchange.h"
+#include "gossip/fragment.h"
+#include "gossip/membership.h"
+#include "gossip/roster.h"
+#include "gossip/round_barrier.h"
+#include "gossip/state_download.h"
+#include "gossip/trigger.h"
+#include "runtime/transport/transport.h"
+
+namespace hobnob {
+
+struct NodeConfig {
+  PeerId self;
+  std::string name;
+  Endpoint address;                 // where others dial this peer
+  std::vector<Endpoint> bootstrap;  // any members of the swarm; empty: this peer is the first
+  std::uint32_t min_peers = 1;      // training starts when so many are here
+  std::uint32_t shard = 0;
+  std::uint64_t rounds = 0;
+  std::uint64_t seed = 1;
+  GossipConfig gossip;
+  MembershipConfig membership;
+  std::string job;  // text that a guest gets who asks what is trained here
+  Duration join_timeout = std::chrono::seconds(30);
+  Duration linger = std::chrono::seconds(5);  // at the end, for slower peers to finish beside
+};
+
+enum class NodeState {
+  kConnecting,  // no member reached yet
+  kWaiting,     // for min_peers
+  kJoining,     // taking a neighbour's parameters
+  kTraining,
+  kFinished,  // rounds done, still answering
+  kLeaving,
+  kLeft,
+  kFailed,
+};
+
+const char* name_of(NodeState state);
+
+// Everything /status and its relatives show of a node; a value, copied to whoever serves it.
+struct NodeStatus {
+  NodeState state = NodeState::kConnecting;
+  Time as_of{0};  // on the node's executor
+  std::size_t fragments = 0;
+  std::uint64_t round = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t view_digest = 0;
+  std::vector<PeerId> view;
+  std::vector<PeerId> partners;  // of this round
+  std::vector<Member> members;
+  std::vector<EdgeStats> edges;
+  std::vector<LinkStats> links;
+  double consensus_distance = 0.0;  // mean over edges of the last |x_j - x_i|
+  std::uint64_t late_edges = 0;     // not done by the deadline
+  std::uint64_t rounds_late = 0;
+  Duration stall{0};  // sum and longest of waiting for neighbours
+  Duration longest_stall{0};
+  std::uint64_t poisoned_blocks = 0;
+  std::uint64_t fragments_offered = 0;  // to the trigger, as the asking end of an edge
+  std::uint64_t fragments_fired = 0;
+  std::array<std::uint64_t, 256> bytes_sent{};  // by FrameKind
+  std::array<std::uint64_t, 256> bytes_received{};
+  Duration join_time{0};  // from start to training, for a peer that joined a running swarm
+  std::string error;
+};
+
+// One peer's gossip side: it joins, keeps the member list, and for every published value runs the
+// round: plan, edge transactions, wait, flow. Follow on_published(). Gossip thread only.
+class Node {
+ public:
+  struct Events {
+    // To the trainer: start, or start over, at a round; null parameters keep its own.
+    std::function<void(std::uint64_t round, std::shared_ptr<Buffer> parameters)> begin;
+    // To the trainer: what the neighbours contribute to publish(round).
+    std::function<void(std::uint64_t round, std::uint64_t next_round, std::shared_ptr<Buffer> flow)>
+        deliver;
+    // The node will do nothing more: after leave(), or with the error that ended it.
+    std::function<void(Result<void>)> on_end;
+  };
+
+  Node(Executor& executor,
+       Transport& transport,
+       const NodeConfig& config,
+       std::vector<Fragment> fragments,
+       DType type,
+       Events events);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  void start();
+  // The trainer's value y (d,) of this round; answered by Events::deliver.
+  void on_published(std::uint64_t round, std::shared_ptr<Buffer> y);
+  // The trainer has done its rounds.
+  void on_training_finished();
+  // Finishes what is in flight, says goodbye, ends.
+  void leave();
+
+  NodeStatus status() const;
+
+  // What edges have contributed and the trainer has not been given yet, (d,).
+  ConstVec pending_flow() const { return mixer_->pending(); }
+
+ private:
+  // The round.
+  void open_round(std::uint64_t round);
+  void begin_edges(const PeerId& peer);
+  void on_settled(const PeerId& peer, std::uint32_t fragment, bool mixed);
+  void check_round();
+  void on_deadline();
+  void probe_missing();
+  void finish_round();
+  bool is_reachable(const PeerId& peer) const;
+  void on_probe(const PeerId& peer, const Frame& frame);
+  void on_probe_refused(const PeerId& peer, const Frame& frame);
+  void on_round_seen(const PeerId& peer, std::uint64_t round);
+
+  // Frames.
+  void on_frame(const PeerId& peer, const Bytes& bytes);
+  bool send(const PeerId& peer, const FrameHeader& header, ByteSpan payload);
+  void send_state(const PeerId& peer, std::uint32_t fragment);
+
+  // Coming, going.
+  void on_link_up(const Hello& hello);
+  void on_link_down(const PeerId& peer, const std::string& reason);
+  void on_membership(const std::vector<MembershipChange>& changes);
+  void tick();
+  void advance();
+  bool has_quorum() const;
+  void start_download();
+  void on_downloaded(std::uint64_t round,
+                     const std::shared_ptr<Buffer>& parameters,
+                     const PeerId& donor);
+  void say_goodbye();
+  void fail(Error error);
+
+  Executor& executor_;
+  Transport& transport_;
+  const NodeConfig config_;
+  const std::vector<Fragment> fragments_;
+  const DType type_;
+  Events events_;
+
+  std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<Trigger> trigger_;
+  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<Mixer> mixer_;
+  RoundBarrier barrier_;
+  Membership membership_;
+  Roster roster_;
+  std::unique_ptr<EdgeExchange> exchange_;
+  std::unique_ptr<StateDownload> download_;
+
+  NodeStatus status_;
+  Time started_at_{0};
+  Time finished_at_{0};
+  bool is_ending_ = false;
+
+  // The running round.
+  std::shared_ptr<Buffer> published_;
+  std::shared_ptr<Buffer> spare_;
+  bool is_round_open_ = false;
+  bool is_opening_ = false;  // edges are being started: no end before all are known
+  Time opened_at_{0};
+  TimerId deadline_ = 0;
+  TimerId probe_ = 0;
+  std::map<PeerId, Weight> plan_;
+  std::uint64_t newest_round_ = 0;          // the furthest round seen anywhere
+  std::uint64_t catch_up_ = 0;              // where this round's partners are, if past it
+  std::vector<std::uint64_t> fired_round_;  // per fragment, for the trigger
+  TimerId tick_ = 0;
+};
+
+}  // namespace hobnob

@@ -1,0 +1,246 @@
+// Node's coming and going: joining, the member list, leaving. The round itself is in node.cc.
+
+#include <algorithm>
+#include <utility>
+
+#include "gossip/node.h"
+#include "runtime/base/check.h"
+#include "runtime/base/log.h"
+
+namespace hobnob {
+
+namespace {
+
+constexpr Duration kTick = std::chrono::milliseconds(250);
+// Time for the last transactions and the goodbye to reach the others.
+constexpr Duration kLeaveGrace = std::chrono::milliseconds(300);
+constexpr Duration kGoodbyeGrace = std::chrono::milliseconds(50);
+
+double seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+void Node::start() {
+  started_at_ = executor_.now();
+  transport_.start(
+      {.on_link_up = [this](const Hello& hello) { on_link_up(hello); },
+       .on_link_down = [this](const PeerId& peer,
+                              const std::string& why) { on_link_down(peer, why); },
+       .on_frame = [this](const PeerId& peer, const Bytes& bytes) { on_frame(peer, bytes); },
+       .on_dial_failed =
+           [this](const Endpoint& endpoint, const Error& error, RefuseCode code) {
+             roster_.on_dial_failed(endpoint, error);
+             if (code == RefuseCode::kJobDiffers) {
+               fail(Error{ErrorCode::kCancelled, error.message});
+             }
+           }});
+  if (config_.bootstrap.empty()) {
+    membership_.self().state = MemberState::kAlive;
+    status_.state = NodeState::kWaiting;
+  }
+  tick();
+}
+
+void Node::on_link_up(const Hello& hello) {
+  if (hello.job_hash == 0) {
+    return;  // a guest: only asks for the job
+  }
+  log_debug("link to %s (%s) up", hello.name.c_str(), hello.peer.short_hex().c_str());
+  roster_.on_link_up(hello.peer);
+  on_membership(membership_.heard(hello.peer, executor_.now()));
+  send(hello.peer, {.kind = FrameKind::kMembers}, encode_members(membership_.records()));
+  exchange_->on_link_up(hello.peer);
+}
+
+void Node::on_link_down(const PeerId& peer, const std::string& reason) {
+  roster_.on_link_down(peer);
+  if (membership_.find(peer) == nullptr) {
+    return;
+  }
+  on_membership(membership_.link_lost(peer, reason, executor_.now()));
+  barrier_.excuse(peer);
+  if (download_) {
+    download_->on_donor_lost(peer);
+  }
+  check_round();
+}
+
+void Node::on_membership(const std::vector<MembershipChange>& changes) {
+  bool is_news = false;
+  for (const MembershipChange& change : changes) {
+    const Member* member = membership_.find(change.peer);
+    log_info("peer %s (%s) %s%s%s", member->record.name.c_str(), change.peer.short_hex().c_str(),
+             name_of(change.after), member->suspicion.empty() ? "" : ": ",
+             member->suspicion.c_str());
+    const bool is_guess =
+        change.after == MemberState::kSuspect || change.before == MemberState::kSuspect;
+    is_news = is_news || !is_guess || change.after == MemberState::kDead;
+    if (change.after != MemberState::kAlive) {
+      barrier_.excuse(change.peer);
+    }
+  }
+  if (is_news && !is_ending_) {
+    const Bytes list = encode_members(membership_.records());
+    for (const PeerId& peer : roster_.gossip_targets()) {
+      send(peer, {.kind = FrameKind::kMembers}, list);
+    }
+  }
+  if (!changes.empty()) {
+    check_round();
+  }
+}
+
+void Node::tick() {
+  tick_ = executor_.after(kTick, [this] { tick(); });
+  on_membership(membership_.tick(executor_.now()));
+  roster_.dial_missing();
+  const Bytes list = encode_members(membership_.records());
+  for (const PeerId& peer : roster_.gossip_targets()) {
+    send(peer, {.kind = FrameKind::kMembers}, list);
+  }
+  advance();
+}
+
+// Moves on from waiting states when what they wait for is there.
+void Node::advance() {
+  const Duration age = executor_.now() - started_at_;
+  if (status_.state == NodeState::kConnecting) {
+    const bool has_met = membership_.members().size() > 1 && !roster_.linked().empty();
+    if (has_met && newest_round_ > 0) {
+      start_download();
+    } else if (has_met) {
+      membership_.self().state = MemberState::kAlive;
+      status_.state = NodeState::kWaiting;
+    } else if (age > config_.join_timeout) {
+      fail(make_error(
+          ErrorCode::kUnavailable,
+          "no member reached in %.0f s: %s; check --bootstrap and that a peer listens there",
+          seconds(config_.join_timeout),
+          roster_.last_error().empty() ? "no answer" : roster_.last_error().c_str()));
+    }
+  }
+  if (status_.state == NodeState::kWaiting && newest_round_ > 0 && !published_ &&
+      !config_.bootstrap.empty()) {
+    start_download();  // the others began while this peer was still counting them
+  } else if (status_.state == NodeState::kWaiting && has_quorum()) {
+    status_.state = NodeState::kTraining;
+    log_info("training starts with %zu peers", membership_.active());
+    events_.begin(0, nullptr);
+  }
+  if (status_.state == NodeState::kFinished) {
+    const bool all_done = std::ranges::all_of(membership_.members(), [this](const auto& each) {
+      return !is_active(each.second.record.state) || each.second.record.round >= config_.rounds;
+    });
+    if (all_done || executor_.now() - finished_at_ > config_.linger) {
+      leave();
+    }
+  }
+}
+
+// Enough members, and linked to all of them: a first round with half of the links would set the
+// peers apart.
+bool Node::has_quorum() const {
+  const std::size_t active = membership_.active();
+  const std::size_t links = std::min(active, Roster::kFullMeshPeers) - 1;
+  return active >= config_.min_peers && roster_.linked().size() >= links;
+}
+
+void Node::start_download() {
+  status_.state = NodeState::kJoining;
+  download_ = std::make_unique<StateDownload>(
+      executor_, fragments_, type_,
+      StateDownload::Events{
+          .request =
+              [this](const PeerId& donor, std::uint32_t fragment) {
+                return send(donor, {.kind = FrameKind::kStateRequest, .fragment = fragment}, {});
+              },
+          .pick_donor =
+              [this](const std::set<PeerId>& tried) {
+                std::optional<PeerId> best;
+                for (const auto& [peer, member] : membership_.members()) {
+                  const bool is_further =
+                      !best || member.record.round > membership_.find(*best)->record.round;
+                  if (peer != config_.self && is_reachable(peer) && !tried.contains(peer) &&
+                      member.record.round > 0 && is_further) {
+                    best = peer;
+                  }
+                }
+                return best;
+              },
+          .on_done = [this](std::uint64_t round, const std::shared_ptr<Buffer>& parameters,
+                            const PeerId& donor) { on_downloaded(round, parameters, donor); }});
+  download_->start();
+}
+
+void Node::on_downloaded(std::uint64_t round,
+                         const std::shared_ptr<Buffer>& parameters,
+                         const PeerId& donor) {
+  status_.join_time = executor_.now() - started_at_;
+  newest_round_ = std::max(newest_round_, round);
+  log_info("joined at round %llu, %.2f s after start, with %zu fragments from %s",
+           static_cast<unsigned long long>(newest_round_), seconds(status_.join_time),
+           download_->total(), donor.short_hex().c_str());
+  membership_.self().state = MemberState::kAlive;
+  membership_.self().round = newest_round_;
+  status_.state = NodeState::kTraining;
+  // The flow gathered meanwhile belonged to the parameters given up.
+  if (published_) {
+    spare_ = mixer_->take(
+        std::make_shared<Buffer>(cpu_vector_ops().allocate(type_, published_->count())));
+  }
+  events_.begin(newest_round_ + 1, parameters);
+  const Bytes list = encode_members(membership_.records());
+  for (const PeerId& peer : roster_.gossip_targets()) {
+    send(peer, {.kind = FrameKind::kMembers}, list);
+  }
+  executor_.post([this] { download_.reset(); });
+}
+
+void Node::on_training_finished() {
+  status_.state = NodeState::kFinished;
+  finished_at_ = executor_.now();
+  membership_.self().round = config_.rounds;
+  tick();
+}
+
+// New requests are refused from here on; what is in flight gets its reply, so that no flow is
+// applied at one end only.
+void Node::leave() {
+  if (is_ending_) {
+    return;
+  }
+  is_ending_ = true;
+  status_.state = NodeState::kLeaving;
+  membership_.self().state = MemberState::kLeft;
+  exchange_->stop();
+  executor_.cancel(deadline_);
+  executor_.cancel(probe_);
+  executor_.cancel(tick_);
+  executor_.after(exchange_->in_flight() == 0 ? Duration{0} : kLeaveGrace,
+                  [this] { say_goodbye(); });
+}
+
+void Node::say_goodbye() {
+  for (const PeerId& peer : roster_.linked()) {
+    send(peer, {.kind = FrameKind::kLeave}, {});
+  }
+  executor_.after(kGoodbyeGrace, [this] {
+    status_.state = NodeState::kLeft;
+    events_.on_end({});
+  });
+}
+
+void Node::fail(Error error) {
+  if (is_ending_) {
+    return;
+  }
+  is_ending_ = true;
+  status_.state = NodeState::kFailed;
+  status_.error = error.message;
+  executor_.cancel(tick_);
+  executor_.post([this, error = std::move(error)] { events_.on_end(error); });
+}
+
+}  // namespace hobnob

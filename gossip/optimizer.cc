@@ -1,0 +1,98 @@
+#include "gossip/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace hobnob {
+
+namespace {
+
+// Heavy ball: m <- b m + g, x <- x - eta m (Polyak 1964; the form of torch.optim.SGD).
+template <typename T>
+class Sgd final : public Optimizer {
+ public:
+  Sgd(const OptimizerConfig& config, std::size_t count)
+      : rate_(static_cast<T>(config.learning_rate)),
+        momentum_(static_cast<T>(config.momentum)),
+        decay_(static_cast<T>(config.weight_decay)),
+        velocity_(config.momentum == 0.0 ? 0 : count) {}
+
+  void step(Vec x, ConstVec g) override {
+    const auto params = x.as<T>();
+    const auto grads = g.as<T>();
+    for (std::size_t k = 0; k < params.size(); ++k) {
+      T direction = grads[k] + decay_ * params[k];
+      if (!velocity_.empty()) {
+        velocity_[k] = momentum_ * velocity_[k] + direction;
+        direction = velocity_[k];
+      }
+      params[k] -= rate_ * direction;
+    }
+  }
+
+  void reset() override { std::ranges::fill(velocity_, T{0}); }
+
+ private:
+  T rate_;
+  T momentum_;
+  T decay_;
+  std::vector<T> velocity_;
+};
+
+// Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2.
+template <typename T>
+class AdamW final : public Optimizer {
+ public:
+  AdamW(const OptimizerConfig& config, std::size_t count)
+      : config_(config), first_(count), second_(count) {}
+
+  void step(Vec x, ConstVec g) override {
+    ++steps_;
+    const auto params = x.as<T>();
+    const auto grads = g.as<T>();
+    const T b1 = static_cast<T>(config_.beta1);
+    const T b2 = static_cast<T>(config_.beta2);
+    const T rate = static_cast<T>(config_.learning_rate / (1.0 - std::pow(config_.beta1, steps_)));
+    const T second_scale = static_cast<T>(1.0 / (1.0 - std::pow(config_.beta2, steps_)));
+    const T epsilon = static_cast<T>(config_.epsilon);
+    const T keep = static_cast<T>(1.0 - config_.learning_rate * config_.weight_decay);
+    for (std::size_t k = 0; k < params.size(); ++k) {
+      first_[k] = b1 * first_[k] + (T{1} - b1) * grads[k];
+      second_[k] = b2 * second_[k] + (T{1} - b2) * grads[k] * grads[k];
+      params[k] =
+          keep * params[k] - rate * first_[k] / (std::sqrt(second_[k] * second_scale) + epsilon);
+    }
+  }
+
+  void reset() override {
+    std::ranges::fill(first_, T{0});
+    std::ranges::fill(second_, T{0});
+    steps_ = 0;
+  }
+
+ private:
+  OptimizerConfig config_;
+  std::vector<T> first_;
+  std::vector<T> second_;
+  int steps_ = 0;
+};
+
+template <typename T>
+std::unique_ptr<Optimizer> make_typed(const OptimizerConfig& config, std::size_t count) {
+  if (config.kind == "adamw") {
+    return std::make_unique<AdamW<T>>(config, count);
+  }
+  return std::make_unique<Sgd<T>>(config, count);
+}
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config,
+                                          DType type,
+                                          std::size_t count) {
+  return type == DType::kFloat32 ? make_typed<float>(config, count)
+                                 : make_typed<double>(config, count);
+}
+
+}  // namespace hobnob

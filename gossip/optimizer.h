@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+
+#include "gossip/config.h"
+#include "runtime/compute/vector.h"
+
+namespace hobnob {
+
+// Turns a gradient into a step, in place. Train thread only.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // x (d,) moves along g (d,); both of the type the optimizer was made for.
+  virtual void step(Vec x, ConstVec g) = 0;
+  // Forgets momentum and moments, as after adopting another peer's parameters.
+  virtual void reset() = 0;
+};
+
+// `config` must be valid. State: sgd d values (none without momentum), adamw 2 d.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config,
+                                          DType type,
+                                          std::size_t count);
+
+}  // namespace hobnob

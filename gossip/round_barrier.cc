@@ -1,0 +1,75 @@
+#include "gossip/round_barrier.h"
+
+#include <algorithm>
+
+namespace hobnob {
+
+namespace {
+
+constexpr Duration kShortestDeadline = std::chrono::milliseconds(50);
+constexpr std::size_t kMaxHistory = 4096;
+
+}  // namespace
+
+void RoundBarrier::open(Time now) {
+  opened_ = now;
+  waiting_.clear();
+}
+
+void RoundBarrier::expect(const PeerId& peer, std::uint32_t fragments) {
+  waiting_[peer] += fragments;
+}
+
+void RoundBarrier::settle(const PeerId& peer, Time now) {
+  const auto found = waiting_.find(peer);
+  if (found != waiting_.end() && --found->second == 0) {
+    waiting_.erase(found);
+    learn(peer, now - opened_);
+  }
+}
+
+void RoundBarrier::excuse(const PeerId& peer) {
+  waiting_.erase(peer);
+}
+
+void RoundBarrier::give_up(Time now) {
+  for (const auto& [peer, fragments] : waiting_) {
+    learn(peer, std::max(now - opened_, usual_[peer]));
+  }
+  waiting_.clear();
+}
+
+std::vector<PeerId> RoundBarrier::missing() const {
+  std::vector<PeerId> peers;
+  for (const auto& [peer, fragments] : waiting_) {
+    peers.push_back(peer);
+  }
+  return peers;
+}
+
+Duration RoundBarrier::deadline() const {
+  if (mode_ == ClockMode::kSync) {
+    return longest_;
+  }
+  Duration usual{0};
+  for (const auto& [peer, fragments] : waiting_) {
+    const auto found = usual_.find(peer);
+    if (found == usual_.end()) {
+      return longest_;
+    }
+    usual = std::max(usual, found->second);
+  }
+  return std::min(std::max(usual * 3 / 2, kShortestDeadline), longest_);
+}
+
+void RoundBarrier::learn(const PeerId& peer, Duration took) {
+  if (usual_.size() >= kMaxHistory) {
+    usual_.clear();
+  }
+  const auto [entry, is_new] = usual_.try_emplace(peer, took);
+  if (!is_new) {
+    entry->second = (7 * entry->second + took) / 8;
+  }
+}
+
+}  // namespace hobnob

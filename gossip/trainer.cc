@@ -1,0 +1,105 @@
+#include "gossip/trainer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/check.h"
+
+namespace hobnob {
+
+Trainer::Trainer(Executor& executor, Workload& workload, const TrainerConfig& config, Events events)
+    : executor_(executor),
+      workload_(workload),
+      config_(config),
+      events_(std::move(events)),
+      optimizer_(make_optimizer(
+          config.optimizer, workload.parameters().type(), workload.parameters().count())) {}
+
+void Trainer::begin(std::uint64_t round, const std::shared_ptr<Buffer>& parameters) {
+  if (parameters) {
+    cpu_vector_ops().copy(std::as_const(*parameters).view(), workload_.parameters());
+    optimizer_->reset();
+  }
+  flow_.reset();
+  start_round(round);
+}
+
+void Trainer::start_round(std::uint64_t round) {
+  if (is_stopped_) {
+    return;
+  }
+  if (round >= config_.rounds) {
+    events_.on_finished(workload_.evaluate());
+    return;
+  }
+  round_ = round;
+  has_stepped_ = false;
+  record_ = RoundRecord();
+  record_.round = round;
+  if (config_.order == RoundOrder::kCta) {
+    publish();  // x itself; the exchange runs while the gradient is computed
+  }
+  const Duration taken = config_.step_time * config_.local_steps;
+  if (taken.count() > 0) {
+    executor_.after(taken, [this] { step(); });
+  } else {
+    step();
+  }
+}
+
+void Trainer::step() {
+  const Time started = executor_.now();
+  double loss = 0.0;
+  for (std::uint32_t k = 0; k < config_.local_steps; ++k) {
+    loss += workload_.gradient(steps_++);
+    optimizer_->step(workload_.parameters(), workload_.gradients());
+  }
+  record_.loss = loss / config_.local_steps;
+  record_.samples = workload_.batch_samples() * config_.local_steps;
+  has_stepped_ = true;
+  ready_at_ = executor_.now();
+  record_.compute = ready_at_ - started;
+  if (config_.order == RoundOrder::kAtc) {
+    publish();
+  } else if (flow_) {
+    finish_round();
+  }
+}
+
+void Trainer::publish() {
+  const VectorOps& ops = cpu_vector_ops();
+  const Vec x = workload_.parameters();
+  std::shared_ptr<Buffer> y = std::exchange(spare_, nullptr);
+  if (!y) {
+    y = std::make_shared<Buffer>(ops.allocate(x.type(), x.count()));
+  }
+  ops.copy(x, y->view());
+  events_.publish(round_, std::move(y));
+}
+
+void Trainer::deliver(std::uint64_t round, std::uint64_t next_round, std::shared_ptr<Buffer> flow) {
+  HOBNOB_CHECK(round == round_, "flow of another round");
+  next_round_ = next_round;
+  flow_ = std::move(flow);
+  if (has_stepped_) {
+    finish_round();
+  }
+}
+
+void Trainer::finish_round() {
+  record_.stall = executor_.now() - ready_at_;
+  if (events_.on_flow) {
+    events_.on_flow(round_, std::as_const(*flow_).view());
+  }
+  cpu_vector_ops().axpy(1.0, std::as_const(*flow_).view(), workload_.parameters());
+  spare_ = std::exchange(flow_, nullptr);
+  const std::uint64_t before = round_ / std::max<std::uint64_t>(config_.evaluate_every, 1);
+  const std::uint64_t after = next_round_ / std::max<std::uint64_t>(config_.evaluate_every, 1);
+  if (config_.evaluate_every > 0 && before != after && next_round_ < config_.rounds) {
+    record_.evaluation = workload_.evaluate();
+  }
+  events_.on_round(record_);
+  executor_.post([this, next = next_round_] { start_round(next); });
+}
+
+}  // namespace hobnob

@@ -1,0 +1,216 @@
+// The bytes on the wire: golden messages, and what decoders refuse.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "compress/codec.h"
+#include "compress/element_rules.h"
+#include "runtime/base/hash.h"
+
+namespace hobnob {
+namespace {
+
+const std::vector<std::string> kKinds{"raw", "fp32", "bf16", "int8"};
+constexpr std::size_t kHeader = 64;
+constexpr std::size_t kFrameHeader = 16;
+
+std::unique_ptr<Codec> codec_of(const std::string& kind) {
+  return make_codec(CodecConfig{.kind = kind});
+}
+
+std::vector<float> integers(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    values[k] = static_cast<float>(static_cast<std::int64_t>(mix64(k) >> 44U) - (1 << 19)) / 1024;
+  }
+  return values;
+}
+
+Bytes encode(const std::string& kind, const std::vector<float>& values) {
+  Bytes out;
+  codec_of(kind)->encode(std::span<const float>(values), {}, out);
+  return out;
+}
+
+bool is_refused(const Codec& codec, ByteSpan bytes, std::size_t count) {
+  std::vector<float> into(count, 0.5F);
+  const Result<void> result = codec.decode_add(bytes, 1.0, std::span<float>(into));
+  return !result.ok() && result.error().code == ErrorCode::kMalformed &&
+         std::ranges::all_of(into, [](float v) { return v == 0.5F; });
+}
+
+// Puts the right checksum on the only frame of a message, as a peer with bad intentions would.
+void seal_frame(Bytes& bytes) {
+  const auto flags = static_cast<std::uint64_t>(bytes[kHeader + 12]);
+  const std::uint64_t checksum = hash_bytes(ByteSpan(bytes).subspan(kHeader + kFrameHeader), flags);
+  std::memcpy(bytes.data() + kHeader, &checksum, sizeof checksum);
+}
+
+std::string hex(ByteSpan bytes) {
+  std::string text;
+  for (const std::byte b : bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    text += kDigits[static_cast<unsigned>(b) >> 4U];
+    text += kDigits[static_cast<unsigned>(b) & 15U];
+  }
+  return text;
+}
+
+TEST(Format, HashesOfTwoFramesAreGolden) {
+  const auto values = integers(70000);
+  const std::vector<std::uint64_t> golden{0x1281447345bbf686ULL, 0x467d1aa73a06bad8ULL,
+                                          0x6f9a6f7fb999f672ULL, 0x4e616ce71a9ed650ULL};
+  for (std::size_t k = 0; k < kKinds.size(); ++k) {
+    EXPECT_EQ(hash_bytes(encode(kKinds[k], values)), golden[k]) << kKinds[k];
+  }
+}
+
+TEST(Format, BytesOfAShortInt8MessageAreGolden) {
+  // 127 gives scale 1; halves go to even.
+  const Bytes bytes = encode("int8", {127.0F, -127.0F, 0.5F, 1.5F, -2.5F, 3.0F});
+  ASSERT_EQ(bytes.size(), 64U + 16U + 64U + 128U);
+  EXPECT_EQ(hex(ByteSpan(bytes).first(64)),
+            "48424344010300100800000000000000"  // magic, version, codec, type, logs
+            "06000000000000001001000000000000"  // count, total bytes
+            "00000000000000000000000000000000"  // reserved
+            "000000000000000048237ba4a3bae1e6"  // reserved, checksum
+  );
+  EXPECT_EQ(hex(ByteSpan(bytes).subspan(64, 16)), "104a1eebc6a123d60600000000000000");
+  EXPECT_EQ(hex(ByteSpan(bytes).subspan(80, 4)), "803f0000");
+  EXPECT_EQ(hex(ByteSpan(bytes).subspan(144, 8)), "7f810002fe030000");
+}
+
+TEST(Format, MessageOfNothingIsAHeader) {
+  for (const std::string& kind : kKinds) {
+    const Bytes bytes = encode(kind, {});
+    EXPECT_EQ(bytes.size(), kHeader);
+    EXPECT_TRUE(is_refused(*codec_of(kind), bytes, 1));
+  }
+}
+
+TEST(Format, EveryTruncationIsRefused) {
+  for (const std::string& kind : kKinds) {
+    const auto codec = codec_of(kind);
+    Bytes bytes = encode(kind, integers(33));
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      // A copy of its own, so that the sanitizer sees reads past the end.
+      const Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
+      EXPECT_TRUE(is_refused(*codec, cut, 33)) << kind << " cut to " << length;
+    }
+    bytes.push_back(std::byte{0});
+    EXPECT_TRUE(is_refused(*codec, bytes, 33)) << kind;
+  }
+}
+
+TEST(Format, EveryBitFlipIsRefused) {
+  for (const std::string& kind : kKinds) {
+    const auto codec = codec_of(kind);
+    Bytes bytes = encode(kind, integers(33));
+    for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+      EXPECT_TRUE(is_refused(*codec, bytes, 33)) << kind << " bit " << bit;
+      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    }
+    EXPECT_FALSE(is_refused(*codec, bytes, 33));
+  }
+}
+
+TEST(Format, AnotherCountOrCodecIsRefused) {
+  for (const std::string& kind : kKinds) {
+    const Bytes bytes = encode(kind, integers(33));
+    for (const std::size_t count : {0U, 32U, 34U}) {
+      EXPECT_TRUE(is_refused(*codec_of(kind), bytes, count)) << kind;
+    }
+    for (const std::string& other : kKinds) {
+      EXPECT_EQ(is_refused(*codec_of(other), bytes, 33), other != kind) << kind << " as " << other;
+    }
+  }
+}
+
+TEST(Format, SwappedFramesAreRefused) {
+  Bytes bytes = encode("bf16", integers(131072));
+  const auto frame = static_cast<std::ptrdiff_t>((bytes.size() - kHeader) / 2);
+  const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(kHeader);
+  std::swap_ranges(first, first + frame, first + frame);
+  EXPECT_TRUE(is_refused(*codec_of("bf16"), bytes, 131072));
+}
+
+TEST(Format, ScalesOutsideTheirRangeAreRefused) {
+  const auto codec = codec_of("int8");
+  // Infinity, NaN, negative, 2^120, below 2^-100.
+  for (const unsigned scale : {0x7f80U, 0x7fc0U, 0xbf80U, 0x7b80U, 0x0d7fU, 0x8000U}) {
+    Bytes bytes = encode("int8", integers(33));
+    bytes[kHeader + kFrameHeader] = static_cast<std::byte>(scale & 0xffU);
+    bytes[kHeader + kFrameHeader + 1] = static_cast<std::byte>(scale >> 8U);
+    seal_frame(bytes);
+    EXPECT_TRUE(is_refused(*codec, bytes, 33)) << scale;
+  }
+}
+
+TEST(Format, ValuesThatAreNotFiniteAreRefused) {
+  for (const std::string kind : {"raw", "fp32", "bf16"}) {
+    Bytes bytes = encode(kind, integers(33));
+    const std::size_t width = kind == "bf16" ? 2 : 4;
+    bytes[kHeader + kFrameHeader + width - 1] = std::byte{0x7f};
+    bytes[kHeader + kFrameHeader + width - 2] = std::byte{0x80};
+    seal_frame(bytes);
+    EXPECT_TRUE(is_refused(*codec_of(kind), bytes, 33)) << kind;
+  }
+}
+
+TEST(Format, PaddingAndFalseFlagsAreRefused) {
+  for (const std::string& kind : kKinds) {
+    const auto codec = codec_of(kind);
+    const Bytes good = encode(kind, integers(33));
+    Bytes bytes = good;
+    seal_frame(bytes);
+    EXPECT_EQ(bytes, good);
+    bytes.back() = std::byte{1};
+    seal_frame(bytes);
+    EXPECT_TRUE(is_refused(*codec, bytes, 33)) << kind << " padding";
+    for (const unsigned flags : {1U, 4U, 128U}) {
+      bytes = good;
+      bytes[kHeader + 12] = static_cast<std::byte>(flags);
+      seal_frame(bytes);
+      EXPECT_TRUE(is_refused(*codec, bytes, 33)) << kind << " flags " << flags;
+    }
+  }
+  Bytes bytes = encode("int8", integers(33));
+  bytes[kHeader + kFrameHeader + 2] = std::byte{1};  // beside the only scale
+  seal_frame(bytes);
+  EXPECT_TRUE(is_refused(*codec_of("int8"), bytes, 33));
+}
+
+TEST(ElementRules, RoundBf16AsDefined) {
+  using namespace element;
+  EXPECT_EQ(bf16_nearest(1.0F), 0x3f80);
+  EXPECT_EQ(bf16_nearest(float_of(0x7fc12345U)), 0x7fff);
+  EXPECT_EQ(bf16_nearest(float_of(0xff800001U)), 0x7fff);
+  EXPECT_EQ(bf16_nearest(float_of(0xff800000U)), 0xff80);
+  EXPECT_EQ(bf16_nearest(float_of(kBf16Poison - 1)), 0x7f7f);
+  EXPECT_EQ(bf16_nearest(float_of(kBf16Poison)), 0x7f80);
+  EXPECT_EQ(bf16_nearest(float_of(0x00018000U)), 0x0002);
+  EXPECT_EQ(bf16_up(1.0F), 0x3f80);
+  EXPECT_EQ(bf16_up(float_of(0x3f800001U)), 0x3f81);
+  EXPECT_EQ(bf16_up(0.0F), 0);
+}
+
+TEST(ElementRules, NeverGiveAnInt8AboveItsRange) {
+  using namespace element;
+  // Largest magnitudes over all exponents, with mantissas near the edges of bf16's.
+  for (std::uint32_t bits = 0; bits < kInt8Poison; bits += 0x7ff3U) {
+    const float value = float_of(bits);
+    const std::uint16_t scale = int8_scale(bits);
+    ASSERT_TRUE(is_scale(scale)) << bits;
+    const int q = int8_nearest(value, int8_inverse(scale));
+    ASSERT_TRUE(scale == 0 ? q == 0 : q >= 126 && q <= 127) << bits << " " << q;
+  }
+  EXPECT_TRUE(is_scale(int8_scale(kInt8Poison - 1)));
+}
+
+}  // namespace
+}  // namespace hobnob

@@ -37,6 +37,9 @@ Result<void> validate(const OptimizerConfig& config) {
   if (config.kind != "sgd" && config.kind != "adamw") {
     return refuse("optimizer.kind: this build has sgd and adamw");
   }
+  if (config.schedule != "constant" && config.schedule != "linear" && config.schedule != "cosine") {
+    return refuse("optimizer.schedule: constant, linear or cosine");
+  }
   if (!(config.learning_rate > 0.0)) {
     return refuse("optimizer.learning_rate: must be above 0");
   }

@@ -24,6 +24,8 @@ enum class RoundOrder {
 struct OptimizerConfig {
   std::string kind = "sgd";  // sgd | adamw
   double learning_rate = 0.05;
+  // constant | linear (falls to 0 at the job's last round) | cosine (likewise).
+  std::string schedule = "constant";
   double momentum = 0.0;  // sgd: heavy ball. m = momentum m + g; x -= learning_rate m
   double beta1 = 0.9;     // adamw
   double beta2 = 0.999;

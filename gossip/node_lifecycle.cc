@@ -201,6 +201,7 @@ void Node::on_downloaded(std::uint64_t round,
 void Node::on_training_finished() {
   status_.state = NodeState::kFinished;
   finished_at_ = executor_.now();
+  status_.round = config_.rounds;
   membership_.self().round = config_.rounds;
   tick();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 namespace hobnob {
@@ -13,28 +14,29 @@ template <typename T>
 class Sgd final : public Optimizer {
  public:
   Sgd(const OptimizerConfig& config, std::size_t count)
-      : rate_(static_cast<T>(config.learning_rate)),
+      : rate_(config.learning_rate),
         momentum_(static_cast<T>(config.momentum)),
         decay_(static_cast<T>(config.weight_decay)),
         velocity_(config.momentum == 0.0 ? 0 : count) {}
 
-  void step(Vec x, ConstVec g) override {
+  void step(Vec x, ConstVec g, double scale) override {
     const auto params = x.as<T>();
     const auto grads = g.as<T>();
+    const T rate = static_cast<T>(rate_ * scale);
     for (std::size_t k = 0; k < params.size(); ++k) {
       T direction = grads[k] + decay_ * params[k];
       if (!velocity_.empty()) {
         velocity_[k] = momentum_ * velocity_[k] + direction;
         direction = velocity_[k];
       }
-      params[k] -= rate_ * direction;
+      params[k] -= rate * direction;
     }
   }
 
   void reset() override { std::ranges::fill(velocity_, T{0}); }
 
  private:
-  T rate_;
+  double rate_;
   T momentum_;
   T decay_;
   std::vector<T> velocity_;
@@ -47,16 +49,17 @@ class AdamW final : public Optimizer {
   AdamW(const OptimizerConfig& config, std::size_t count)
       : config_(config), first_(count), second_(count) {}
 
-  void step(Vec x, ConstVec g) override {
+  void step(Vec x, ConstVec g, double scale) override {
     ++steps_;
     const auto params = x.as<T>();
     const auto grads = g.as<T>();
     const T b1 = static_cast<T>(config_.beta1);
     const T b2 = static_cast<T>(config_.beta2);
-    const T rate = static_cast<T>(config_.learning_rate / (1.0 - std::pow(config_.beta1, steps_)));
+    const double learning_rate = config_.learning_rate * scale;
+    const T rate = static_cast<T>(learning_rate / (1.0 - std::pow(config_.beta1, steps_)));
     const T second_scale = static_cast<T>(1.0 / (1.0 - std::pow(config_.beta2, steps_)));
     const T epsilon = static_cast<T>(config_.epsilon);
-    const T keep = static_cast<T>(1.0 - config_.learning_rate * config_.weight_decay);
+    const T keep = static_cast<T>(1.0 - learning_rate * config_.weight_decay);
     for (std::size_t k = 0; k < params.size(); ++k) {
       first_[k] = b1 * first_[k] + (T{1} - b1) * grads[k];
       second_[k] = b2 * second_[k] + (T{1} - b2) * grads[k] * grads[k];
@@ -87,6 +90,13 @@ std::unique_ptr<Optimizer> make_typed(const OptimizerConfig& config, std::size_t
 }
 
 }  // namespace
+
+double learning_rate_scale(const OptimizerConfig& config, double done) {
+  if (config.schedule == "linear") {
+    return 1.0 - done;
+  }
+  return config.schedule == "cosine" ? 0.5 * (1.0 + std::cos(std::numbers::pi * done)) : 1.0;
+}
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config,
                                           DType type,

@@ -12,11 +12,14 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // x (d,) moves along g (d,); both of the type the optimizer was made for.
-  virtual void step(Vec x, ConstVec g) = 0;
+  // x (d,) moves along g (d,), both of the type the optimizer was made for, at `scale` x the learning rate.
+  virtual void step(Vec x, ConstVec g, double scale) = 0;
   // Forgets momentum and moments, as after adopting another peer's parameters.
   virtual void reset() = 0;
 };
+
+// What the learning rate is multiplied by when `done` (0..1) of the training is over.
+double learning_rate_scale(const OptimizerConfig& config, double done);
 
 // `config` must be valid. State: sgd d values (none without momentum), adamw 2 d.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config,

@@ -49,10 +49,12 @@ void Trainer::start_round(std::uint64_t round) {
 
 void Trainer::step() {
   const Time started = executor_.now();
+  const double done = static_cast<double>(round_) / static_cast<double>(config_.rounds);
+  const double scale = learning_rate_scale(config_.optimizer, done);
   double loss = 0.0;
   for (std::uint32_t k = 0; k < config_.local_steps; ++k) {
     loss += workload_.gradient(steps_++);
-    optimizer_->step(workload_.parameters(), workload_.gradients());
+    optimizer_->step(workload_.parameters(), workload_.gradients(), scale);
   }
   record_.loss = loss / config_.local_steps;
   record_.samples = workload_.batch_samples() * config_.local_steps;

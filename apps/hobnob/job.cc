@@ -93,6 +93,7 @@ Result<void> read_optimizer(const Json& json, OptimizerConfig& optimizer) {
   ObjectReader reader(json, "optimizer");
   optimizer.kind = reader.choice("kind", "sgd", {"sgd", "adamw"});
   optimizer.learning_rate = reader.number("learning_rate", 0.05, 1e-12, 1e3);
+  optimizer.schedule = reader.choice("schedule", "constant", {"constant", "linear", "cosine"});
   optimizer.momentum = reader.number("momentum", 0.0, 0.0, 0.9999);
   optimizer.beta1 = reader.number("beta1", 0.9, 0.0, 0.9999);
   optimizer.beta2 = reader.number("beta2", 0.999, 0.0, 0.999999);
@@ -193,7 +194,8 @@ Json write_job(const Job& job) {
                        .set("partition", std::move(partition)));
   const OptimizerConfig& o = job.optimizer;
   Json optimizer;
-  optimizer.set("kind", o.kind).set("learning_rate", o.learning_rate).set("momentum", o.momentum);
+  optimizer.set("kind", o.kind).set("learning_rate", o.learning_rate).set("schedule", o.schedule);
+  optimizer.set("momentum", o.momentum);
   optimizer.set("beta1", o.beta1).set("beta2", o.beta2).set("epsilon", o.epsilon);
   optimizer.set("weight_decay", o.weight_decay);
   json.set("optimizer", std::move(optimizer));

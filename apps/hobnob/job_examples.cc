@@ -7,12 +7,12 @@ namespace {
 constexpr const char* kFashionMlp = R"({
   "name": "fashion-mlp",
   "seed": 1,
-  "rounds": 2400,
+  "rounds": 3000,
   "evaluate_every": 200,
   "target": {"metric": "accuracy", "at_least": 0.88},
   "workload": {"kind": "mlp", "layers": [784, 256, 10], "batch": 64},
   "data": {"kind": "idx", "path": "/usr/share/datasets/fashion-mnist", "partition": {"kind": "iid"}},
-  "optimizer": {"kind": "sgd", "learning_rate": 0.02, "momentum": 0.9},
+  "optimizer": {"kind": "adamw", "learning_rate": 0.002, "schedule": "linear"},
   "gossip": {
     "mode": "hybrid",
     "order": "atc",
@@ -117,6 +117,7 @@ Json job_schema() {
       {"data.partition.shards", "integer", "0", "0: every peer draws from all of the data (iid)"},
       {"optimizer.kind", "sgd | adamw", "sgd", "the local step"},
       {"optimizer.learning_rate", "number > 0", "0.05", ""},
+      {"optimizer.schedule", "constant | linear | cosine", "constant", "of the learning rate over the job's rounds"},
       {"optimizer.momentum", "0..1", "0", "sgd: heavy ball"},
       {"optimizer.beta1, beta2, epsilon", "number", "0.9, 0.999, 1e-8", "adamw"},
       {"optimizer.weight_decay", "number >= 0", "0", "decoupled for adamw"},

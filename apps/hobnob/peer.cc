@@ -357,6 +357,7 @@ void LivePeer::share_status() {
 // A line for `hobnob swarm`; one that does not fit into the pipe is skipped.
 void LivePeer::report() {
   loop_->after(kReportInterval, [this] { report(); });
+  board_.tick(seconds());
   if (options_.report_fd >= 0) {
     const std::string line = status_document(board_).dump() + "\n";
     [[maybe_unused]] const ssize_t written = write(options_.report_fd, line.data(), line.size());

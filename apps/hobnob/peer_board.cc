@@ -8,6 +8,7 @@ namespace hobnob {
 namespace {
 
 constexpr double kRateWindow = 1.0;  // seconds
+constexpr double kFrozenGap = 1.0;
 
 double milliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
@@ -15,13 +16,25 @@ double milliseconds(Duration duration) {
 
 }  // namespace
 
+void PeerBoard::tick(double seconds) {
+  const double gap = seconds - ticked_at_;
+  if (ticked_at_ > 0.0 && gap > kFrozenGap) {
+    frozen_ms_ += 1000.0 * gap;
+    uncounted_ms_ += 1000.0 * gap;
+  }
+  ticked_at_ = seconds;
+}
+
 void PeerBoard::add_round(const RoundRecord& record, double seconds) {
   ++rounds_done_;
   loss_ = rounds_done_ == 1 ? record.loss : 0.98 * loss_ + 0.02 * record.loss;
   if (record.evaluation) {
     evaluation_ = record.evaluation;
   }
-  const double stall = milliseconds(record.stall);
+  // The clocks of two threads differ by a tick or so.
+  const double waited = milliseconds(record.stall);
+  const double stall = waited > 0.5 * uncounted_ms_ ? std::max(0.0, waited - uncounted_ms_) : waited;
+  uncounted_ms_ = 0.0;
   stall_ms_ += stall;
   longest_stall_ms_ = std::max(longest_stall_ms_, stall);
   window_samples_ += record.samples;

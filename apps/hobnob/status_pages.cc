@@ -234,6 +234,7 @@ Json status_document(const PeerBoard& board) {
   json.set("bytes_received", bytes_by_kind(status.bytes_received));
   json.set("compression_ratio", compression_ratio(status, identity.parameters));
   json.set("stall_ms", board.stall_ms()).set("longest_stall_ms", board.longest_stall_ms());
+  json.set("frozen_ms", board.frozen_ms());
   json.set("late_edges", count(status.late_edges)).set("late_rounds", count(status.rounds_late));
   json.set("poisoned_blocks", count(status.poisoned_blocks));
   json.set("join_seconds", std::chrono::duration<double>(status.join_time).count());

@@ -298,20 +298,27 @@ int SwarmRun::summarize() {
   } else {
     double worst = 1.0;
     double stall = 0.0;
+    bool has_finished = false;
     for (const SwarmPeer& peer : peers_) {
       stall = std::max(stall, number_at(peer.status, "longest_stall_ms"));
       if (peer.process->exit_code() == 0) {
         worst = std::min(worst, number_at(peer.status, "accuracy"));
+        has_finished = true;
       }
     }
-    std::printf(
-        "%s: %zu peers, %.1f s, lowest accuracy %.2f%%%s, longest stall of a peer %.0f ms\n",
-        job_.name.c_str(), peers_.size(), wall, 100.0 * worst,
+    const std::string accuracy =
+        has_finished ? format("lowest accuracy %.2f%%", 100.0 * worst) : std::string("no peer finished");
+    const std::string target =
         job_.target.metric.empty()
             ? ""
-            : format(" (target %.2f%% %s)", 100.0 * job_.target.at_least, met ? "met" : "missed")
-                  .c_str(),
-        stall);
+            : format(" (target %.2f%% %s)", 100.0 * job_.target.at_least, met ? "met" : "missed");
+    std::printf("%s: %zu peers, %.1f s, %s%s, longest stall of a peer %.0f ms\n",
+                job_.name.c_str(),
+                peers_.size(),
+                wall,
+                accuracy.c_str(),
+                target.c_str(),
+                stall);
   }
   if (interruptions > 0) {
     return kExitInterrupted;

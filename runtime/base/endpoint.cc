@@ -81,7 +81,7 @@ Result<Cidr> Cidr::parse(std::string_view text, std::string_view what) {
   const std::string_view bits = text.substr(slash + 1);
   const auto [end, code] = std::from_chars(bits.data(), bits.data() + bits.size(), cidr.bits_);
   const int width = cidr.family_ == AF_INET ? 32 : 128;
-  if (code != std::errc() || end != bits.data() + bits.size() || cidr.bits_ < 0 ||
+  if (code != std::errc() || end != bits.data() + bits.size() || bits.starts_with('-') ||
       cidr.bits_ > width || inet_pton(cidr.family_, address.c_str(), cidr.prefix_) != 1) {
     return refuse();
   }

@@ -44,6 +44,31 @@ Ordered to_library(const Json& value, bool sorted) {
   return object;
 }
 
+// Walks the text for the library's parser and leaves word of how far it is.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, const char** reached) : at_(at), reached_(reached) {}
+
+  reference operator*() const { return *at_; }
+
+  CountingIterator& operator++() {
+    *reached_ = ++at_;
+    return *this;
+  }
+
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+
+ private:
+  const char* at_;
+  const char** reached_;
+};
+
 // Builds a Json from the library's events, so that duplicate keys and depth are seen as they come.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -83,18 +108,15 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
   bool end_array() override { return close(); }
 
-  bool parse_error(std::size_t position,
+  bool parse_error(std::size_t /*position*/,
                    const std::string& /*token*/,
                    const nlohmann::detail::exception& /*why*/) override {
-    position_ = position;
-    return false;
+    return stop("not valid JSON");
   }
 
   Json take() { return std::move(root_); }
 
   const std::string& problem() const { return problem_; }
-
-  std::size_t position() const { return position_; }
 
  private:
   bool stop(std::string problem) {
@@ -133,7 +155,6 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Json> open_;
   std::vector<std::string> keys_;
   std::string problem_;
-  std::size_t position_ = 0;
 };
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -210,18 +231,16 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
                       source.c_str(), text.size(), Json::kMaxTextBytes);
   }
   Builder builder;
-  if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
+  const char* reached = text.data();
+  if (nlohmann::json::sax_parse(CountingIterator(text.data(), &reached),
+                                CountingIterator(text.data() + text.size(), &reached), &builder)) {
     return builder.take();
   }
-  if (!builder.problem().empty()) {
-    return make_error(ErrorCode::kInvalidArgument, "%s: %s", source.c_str(),
-                      builder.problem().c_str());
-  }
-  const std::size_t position = std::min(builder.position(), text.size());
-  const auto line =
-      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(position), '\n');
-  return make_error(ErrorCode::kInvalidArgument, "%s:%td: not valid JSON near byte %zu",
-                    source.c_str(), line, position);
+  // The character read last is the one that did not fit.
+  const auto position = std::max(reached - text.data(), std::ptrdiff_t{1}) - 1;
+  const auto line = 1 + std::count(text.data(), text.data() + position, '\n');
+  return make_error(ErrorCode::kInvalidArgument, "%s:%td: %s near byte %td", source.c_str(), line,
+                    builder.problem().c_str(), position);
 }
 
 ObjectReader::ObjectReader(const Json& object, std::string path)

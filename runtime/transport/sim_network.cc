@@ -121,7 +121,8 @@ class Host final : public SimHost, public Transport {
 
   // Below: called by the network, on this host's executor.
   void link_up(std::uint64_t id, Host& other, bool dialed);
-  void dial_ended(const Endpoint& endpoint, bool reached);
+  void dial_ended(const Endpoint& endpoint);
+  void dial_failed(const Endpoint& endpoint, const char* why, RefuseCode code);
   void link_down(std::uint64_t id, const PeerId& peer, const std::string& reason);
   void deliver(std::uint64_t id, const PeerId& source, Priority priority, const SharedBytes& frame);
 
@@ -166,7 +167,7 @@ class Network final : public SimNetwork {
   void kill(const PeerId& peer) override {
     Host& host = at(peer);
     host.runner.kill();
-    world_.after(model_.delay, [this, &host] { cut_links(host, "connection reset"); });
+    cut_links(host, "connection reset");
   }
 
   void freeze(const PeerId& peer) override {
@@ -281,14 +282,32 @@ class Network final : public SimNetwork {
     const bool cut_off =
         target != nullptr && partitions_.contains(std::minmax(from.hello.peer, target->hello.peer));
     if (target == nullptr || target->runner.is_dead() || cut_off) {
-      from.runner.post([&from, endpoint] { from.dial_ended(endpoint, false); });
+      from.runner.post(
+          [&from, endpoint] { from.dial_failed(endpoint, "unreachable", RefuseCode::kFull); });
+      return;
+    }
+    if (target == &from) {
+      from.runner.post([&from, endpoint] {
+        from.dial_failed(endpoint, "that is this peer itself", RefuseCode::kSelf);
+      });
+      return;
+    }
+    const std::uint64_t mine = from.hello.job_hash;
+    const std::uint64_t theirs = target->hello.job_hash;
+    if (mine != 0 && theirs != 0 && mine != theirs) {
+      from.runner.post([&from, endpoint] {
+        from.dial_failed(endpoint, "this swarm trains another job", RefuseCode::kJobDiffers);
+      });
       return;
     }
     // The target speaks first, when it runs.
     target->runner.post([this, &from, target, endpoint] {
+      if (from.runner.is_dead()) {
+        return;
+      }
       const std::uint64_t id = ++links_;
       from.runner.post([&from, target, id, endpoint] {
-        from.dial_ended(endpoint, true);
+        from.dial_ended(endpoint);
         from.link_up(id, *target, true);
       });
       target->link_up(id, from, false);
@@ -355,13 +374,16 @@ void Host::link_up(std::uint64_t id, Host& other, bool dialed) {
   }
 }
 
-void Host::dial_ended(const Endpoint& endpoint, bool reached) {
+void Host::dial_ended(const Endpoint& endpoint) {
   dialing_.erase(endpoint.text());
-  if (!reached && events_.on_dial_failed) {
+}
+
+void Host::dial_failed(const Endpoint& endpoint, const char* why, RefuseCode code) {
+  dial_ended(endpoint);
+  if (events_.on_dial_failed) {
     events_.on_dial_failed(
         endpoint,
-        make_error(ErrorCode::kUnavailable, "connect %s: refused", endpoint.text().c_str()),
-        RefuseCode::kDuplicate);
+        make_error(ErrorCode::kUnavailable, "connect %s: %s", endpoint.text().c_str(), why), code);
   }
 }
 

@@ -59,9 +59,9 @@ Result<ChunkHeader> decode_chunk_header(ByteSpan bytes) {
 }
 
 Result<FrameAssembler::Open*> FrameAssembler::open(const ChunkHeader& chunk) {
-  if (chunk.frame_bytes > max_frame_bytes_) {
+  if (chunk.frame_bytes > limits_.max_frame_bytes) {
     return make_error(ErrorCode::kMalformed, "bulk frame: %llu bytes, limit %zu",
-                      static_cast<unsigned long long>(chunk.frame_bytes), max_frame_bytes_);
+                      static_cast<unsigned long long>(chunk.frame_bytes), limits_.max_frame_bytes);
   }
   if (chunk.frame < next_frame_ || chunk.frame - next_frame_ >= kMaxFramesAhead) {
     return malformed("number out of order");
@@ -72,13 +72,14 @@ Result<FrameAssembler::Open*> FrameAssembler::open(const ChunkHeader& chunk) {
                ? Result<Open*>(&found->second)
                : Result<Open*>(malformed("its length changes"));
   }
-  if (open_bytes_ + chunk.frame_bytes > 2 * std::uint64_t{max_frame_bytes_} + kSmallFramesBytes) {
+  if (open_bytes_ + chunk.frame_bytes >
+      2 * std::uint64_t{limits_.max_frame_bytes} + kSmallFramesBytes) {
     return malformed("too many unfinished");
   }
   open_bytes_ += chunk.frame_bytes;
   Open& fresh = frames_[chunk.frame];
   fresh.frame_bytes = chunk.frame_bytes;
-  fresh.chunks_left = count_chunks(chunk.frame_bytes);
+  fresh.chunks_left = count_chunks(chunk.frame_bytes, limits_.chunk_bytes);
   fresh.placed.resize(fresh.chunks_left);
   fresh.bytes.reserve(static_cast<std::size_t>(chunk.frame_bytes));
   ask_for_huge_pages(fresh.bytes.data(), fresh.bytes.capacity());
@@ -92,11 +93,11 @@ Result<std::byte*> FrameAssembler::place(const ChunkHeader& chunk, std::size_t l
   }
   Open& frame = *opened.value();
   const bool is_inside = chunk.offset < frame.frame_bytes || chunk.offset == 0;
-  if (!is_inside || chunk.offset % kChunkBytes != 0 ||
-      length != std::min<std::uint64_t>(kChunkBytes, frame.frame_bytes - chunk.offset)) {
+  if (!is_inside || chunk.offset % limits_.chunk_bytes != 0 ||
+      length != std::min<std::uint64_t>(limits_.chunk_bytes, frame.frame_bytes - chunk.offset)) {
     return malformed("a chunk of the wrong size or place");
   }
-  const std::size_t index = static_cast<std::size_t>(chunk.offset / kChunkBytes);
+  const std::size_t index = static_cast<std::size_t>(chunk.offset / limits_.chunk_bytes);
   if (frame.placed[index]) {
     return malformed("a chunk came twice");
   }

@@ -13,8 +13,18 @@
 
 namespace hobnob {
 
+struct FrameLimits {
+  std::size_t max_frame_bytes = 0;
+  // The same at both ends.
+  std::size_t chunk_bytes = 0;
+};
+
 // Large enough for full speed, small enough to cancel.
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20U;
+constexpr std::size_t kTcpChunkBytes = std::size_t{1} << 20U;
+// With its headers inside one segment of shared memory (ucx_worker.cc): UCX then hands the segment
+// over as it is. Of longer messages it makes one more copy, and its rendezvous goes over TCP
+// because posix cannot put.
+constexpr std::size_t kSharedMemoryChunkBytes = 30000;
 
 // Goes before each chunk as the header of its active message.
 struct ChunkHeader {
@@ -28,15 +38,15 @@ struct ChunkHeader {
 void encode(const ChunkHeader& header, Bytes& out);
 Result<ChunkHeader> decode_chunk_header(ByteSpan bytes);
 
-constexpr std::size_t count_chunks(std::uint64_t frame_bytes) {
-  return frame_bytes == 0 ? 1 : static_cast<std::size_t>((frame_bytes - 1) / kChunkBytes + 1);
+constexpr std::size_t count_chunks(std::uint64_t frame_bytes, std::size_t chunk_bytes) {
+  return frame_bytes == 0 ? 1 : static_cast<std::size_t>((frame_bytes - 1) / chunk_bytes + 1);
 }
 
 // Puts the chunks of one direction of a lane together again. Chunks start in order, but the data of
 // a large one may land after a later, small one.
 class FrameAssembler {
  public:
-  explicit FrameAssembler(std::size_t max_frame_bytes) : max_frame_bytes_(max_frame_bytes) {}
+  explicit FrameAssembler(const FrameLimits& limits) : limits_(limits) {}
 
   // Where the chunk's bytes go: valid until its frame is taken. kMalformed when the chunk fits no
   // frame that a sender may have open; memory is reserved after that test and touched only as
@@ -57,7 +67,7 @@ class FrameAssembler {
 
   Result<Open*> open(const ChunkHeader& chunk);
 
-  const std::size_t max_frame_bytes_;
+  const FrameLimits limits_;
   std::map<std::uint64_t, Open> frames_;
   std::uint64_t next_frame_ = 0;
   std::uint64_t open_bytes_ = 0;

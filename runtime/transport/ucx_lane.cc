@@ -97,7 +97,8 @@ UcxLane::Connection& UcxLane::add_connection() {
   Connection& connection = connections_[id];
   connection.link = std::make_unique<UcxLink>(
       UcxLink::Place{.id = id, .worker = worker_->handle(), .turn = progress_, .observer = *this},
-      config_.max_frame_bytes);
+      FrameLimits{.max_frame_bytes = config_.max_frame_bytes,
+                  .chunk_bytes = config_.shared_memory ? kSharedMemoryChunkBytes : kTcpChunkBytes});
   connection.since_ns = uv_hrtime();
   return connection;
 }

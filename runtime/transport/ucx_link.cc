@@ -8,9 +8,15 @@
 #include "runtime/base/check.h"
 
 namespace hobnob {
+namespace {
 
-UcxLink::UcxLink(const Place& place, std::size_t max_frame_bytes)
-    : place_(place), max_frame_bytes_(max_frame_bytes), assembler_(max_frame_bytes) {
+// Small chunks are done at once: a long frame of them must not keep the loop to itself.
+constexpr int kMaxChunksAtOnce = 64;
+
+}  // namespace
+
+UcxLink::UcxLink(const Place& place, const FrameLimits& limits)
+    : place_(place), limits_(limits), assembler_(limits) {
   hello_.link = this;
   for (Slot& slot : slots_) {
     slot.link = this;
@@ -69,7 +75,7 @@ void UcxLink::send(SharedBytes frame, std::function<void(bool)> done) {
   if (sends_.empty()) {
     progress_ns_ = uv_hrtime();
   }
-  const std::size_t chunks = count_chunks(frame->size());
+  const std::size_t chunks = count_chunks(frame->size(), limits_.chunk_bytes);
   sends_.push_back({.frame = std::move(frame),
                     .done = std::move(done),
                     .number = next_number_++,
@@ -92,7 +98,7 @@ UcxLink::Send* UcxLink::next_send() {
   std::size_t open_bytes = 0;
   for (std::size_t i = 0; i < sends_.size() && i < kMaxChunksInFlight; ++i) {
     open_bytes += sends_[i].frame->size();
-    if (i > 0 && open_bytes > max_frame_bytes_) {
+    if (i > 0 && open_bytes > limits_.max_frame_bytes) {
       return nullptr;
     }
     if (sends_[i].chunks_unsent > 0) {
@@ -103,7 +109,8 @@ UcxLink::Send* UcxLink::next_send() {
 }
 
 void UcxLink::pump() {
-  while (!is_closed_) {
+  room_is_due_ = false;
+  for (int i = 0; i < kMaxChunksAtOnce && !is_closed_; ++i) {
     Slot* const slot = free_slot();
     Send* const send = slot == nullptr ? nullptr : next_send();
     if (send == nullptr || !start_chunk(*send, *slot)) {
@@ -114,7 +121,7 @@ void UcxLink::pump() {
 
 bool UcxLink::start_chunk(Send& send, Slot& slot) {
   const std::size_t offset = send.next_offset;
-  const std::size_t length = std::min(kChunkBytes, send.frame->size() - offset);
+  const std::size_t length = std::min(limits_.chunk_bytes, send.frame->size() - offset);
   slot.is_busy = true;
   slot.frame = send.frame;
   slot.number = send.number;
@@ -156,7 +163,10 @@ void UcxLink::chunk_sent(Slot& slot, ucs_status_t status) {
     progress_ns_ = uv_hrtime();
     --sends_[static_cast<std::size_t>(slot.number - sends_.front().number)].chunks_unfinished;
     finish_sends();
-    place_.turn.later([&observer = place_.observer, id = id()] { observer.link_has_room(id); });
+    if (!room_is_due_) {
+      room_is_due_ = true;
+      place_.turn.later([&observer = place_.observer, id = id()] { observer.link_has_room(id); });
+    }
   } else if (status != UCS_OK) {
     broke(ucs_status_string(status));
   }

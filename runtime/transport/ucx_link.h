@@ -47,7 +47,7 @@ class UcxLink {
     UcxLinkObserver& observer;
   };
 
-  UcxLink(const Place& place, std::size_t max_frame_bytes);
+  UcxLink(const Place& place, const FrameLimits& limits);
   UcxLink(const UcxLink&) = delete;
   UcxLink& operator=(const UcxLink&) = delete;
 
@@ -123,11 +123,13 @@ class UcxLink {
   void request_done();
 
   const Place place_;
-  const std::size_t max_frame_bytes_;
+  const FrameLimits limits_;
   std::uint64_t token_ = 0;
   bool is_dialer_ = false;
   bool is_closed_ = false;
   ucp_ep_h endpoint_ = nullptr;
+  // link_has_room is on its way.
+  bool room_is_due_ = false;
   // Callbacks that UCX still owes.
   std::size_t requests_ = 0;
   Slot hello_;

@@ -3,7 +3,9 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <signal.h>
 #include <ucs/config/global_opts.h>
+#include <ucs/debug/debug.h>
 
 #include <array>
 #include <cstdlib>
@@ -43,7 +45,7 @@ std::vector<Setting> make_settings(bool shared_memory) {
       // Else connecting to a black hole blocks this thread for 134 s.
       {"TCP_CONN_NB", "CONN_NB", "y"},
       {"TCP_CM_REUSEADDR", "CM_REUSEADDR", "y"},
-      {"RNDV_THRESH", "RNDV_THRESH", "64K"},
+      {"RNDV_THRESH", "RNDV_THRESH", shared_memory ? "inf" : "64K"},
       {"TCP_KEEPIDLE", "KEEPIDLE", "5s"},
       {"TCP_KEEPINTVL", "KEEPINTVL", "1s"},
       {"TCP_KEEPCNT", "KEEPCNT", "4"},
@@ -53,6 +55,8 @@ std::vector<Setting> make_settings(bool shared_memory) {
   if (shared_memory) {
     // Else peer-error mode silently leaves shared memory out.
     settings.push_back({"POSIX_ERROR_HANDLING", "MM_ERROR_HANDLING", "y"});
+    // Holds a chunk (ucx_frames.h). 64K overflows a 16-bit length in UCX 1.13 and aborts the peer.
+    settings.push_back({"POSIX_SEG_SIZE", "MM_SEG_SIZE", "32K"});
   }
   return settings;
 }
@@ -91,6 +95,18 @@ std::string join(const std::vector<std::string>& names) {
     text += (text.empty() ? "" : ",") + name;
   }
   return text;
+}
+
+// A crash is this process's business: no backtrace, no debugger. Process-wide in UCX, whose
+// handlers were installed when the library was loaded, before any setting of ours.
+void leave_crashes_alone() {
+  if (environment_value("HANDLE_ERRORS") != nullptr) {
+    return;
+  }
+  ucs_global_opts_set_value("HANDLE_ERRORS", "none");
+  for (const int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) {
+    ucs_debug_disable_signal(signal);
+  }
 }
 
 Error cannot_start(const char* step, ucs_status_t status) {
@@ -158,10 +174,7 @@ Result<std::unique_ptr<UcxWorker>> UcxWorker::open(const std::vector<Cidr>& trus
 }
 
 Result<void> UcxWorker::start(const std::vector<std::string>& interfaces, bool shared_memory) {
-  if (environment_value("HANDLE_ERRORS") == nullptr) {
-    // A crash is this process's business: no backtrace, no debugger. Process-wide in UCX.
-    ucs_global_opts_set_value("HANDLE_ERRORS", "none");
-  }
+  leave_crashes_alone();
   ucp_config_t* config = nullptr;
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) {

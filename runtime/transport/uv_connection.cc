@@ -254,15 +254,16 @@ void UvConnection::on_alloc(uv_handle_t* handle, std::size_t /*suggested*/, uv_b
 void UvConnection::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* buffer) {
   auto* self = static_cast<UvConnection*>(stream->data);
   if (count < 0) {
-    self->fail(count == UV_EOF ? "closed by the other side" : uv_strerror(static_cast<int>(count)));
+    self->fail(count == UV_EOF ? kClosedByPeer : uv_strerror(static_cast<int>(count)));
     return;
   }
   self->receive(as_bytes(std::string_view(buffer->base, static_cast<std::size_t>(count))));
 }
 
 void UvConnection::receive(ByteSpan bytes) {
+  received_bytes_ += bytes.size();
   input_.insert(input_.end(), bytes.begin(), bytes.end());
-  while (!is_closing_ && !is_failed_ && take_record()) {
+  while (!is_closing_ && !is_failed_ && !is_finishing_ && take_record()) {
   }
   if (is_closing_) {
     return;

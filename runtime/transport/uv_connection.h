@@ -49,12 +49,15 @@ class UvConnection {
 
   std::size_t queued_bytes() const { return queued_bytes_; }
 
+  std::uint64_t received_bytes() const { return received_bytes_; }
+
   // Raised from kMaxHelloBytes to the real limits when the other end has introduced itself.
   void trust_lengths() {
     max_control_bytes_ = kFrameHeaderBytes + kMaxControlPayloadBytes;
     bulk_allowed_ = true;
   }
 
+  static constexpr const char* kClosedByPeer = "closed by the other side";
   static constexpr std::size_t kMaxHelloBytes = 4096;
   static constexpr std::size_t kChunkBytes = std::size_t{256} << 10U;
 
@@ -96,6 +99,7 @@ class UvConnection {
   std::deque<Outgoing> bulk_;
   std::size_t queued_bytes_ = 0;
   std::size_t writing_bytes_ = 0;
+  std::uint64_t received_bytes_ = 0;
 
   std::vector<char> read_buffer_;
   Bytes input_;

@@ -35,6 +35,11 @@ struct Link {
   Refusal refusal;           // received, or sent
   bool is_refused = false;
   Time last_heard{0};
+  std::uint64_t received_bytes = 0;   // of the connection, at the last heartbeat
+  std::size_t lane_queued_bytes = 0;  // handed to the lane and not done
+
+  std::size_t queued_bytes() const { return connection->queued_bytes() + lane_queued_bytes; }
+
   LinkStats stats;
 
   bool is_dialed() const { return dialed.port != 0; }
@@ -240,6 +245,10 @@ void TcpTransport::dial(const Endpoint& endpoint) {
   if (!dialing_.insert(endpoint.text()).second) {
     return;
   }
+  if (endpoint.port == 0) {
+    dial_failed(endpoint, "no port", RefuseCode::kFull);
+    return;
+  }
   sockaddr_in v4{};
   if (uv_ip4_addr(endpoint.host.c_str(), endpoint.port, &v4) == 0) {
     connect(endpoint, reinterpret_cast<const sockaddr*>(&v4));
@@ -264,8 +273,13 @@ void TcpTransport::dial(const Endpoint& endpoint) {
     }
     uv_freeaddrinfo(found);
   };
-  uv_getaddrinfo(loop(), &lookup->request, done, endpoint.host.c_str(),
-                 std::to_string(endpoint.port).c_str(), &hints);
+  const int code = uv_getaddrinfo(loop(), &lookup->request, done, endpoint.host.c_str(),
+                                  std::to_string(endpoint.port).c_str(), &hints);
+  if (code != 0) {
+    lookups_.erase(lookup);
+    delete lookup;
+    dial_failed(endpoint, uv_strerror(code), RefuseCode::kFull);
+  }
 }
 
 void TcpTransport::connect(const Endpoint& endpoint, const sockaddr* address) {
@@ -363,11 +377,18 @@ Result<void> TcpTransport::on_transport_frame(Link& link, const Frame& frame) {
       return make_error(ErrorCode::kUnavailable, "%s", link.refusal.reason.c_str());
     }
     case FrameKind::kPing:
-      send_frame(link, FrameKind::kPong, {}, header.seq);
+      // Not to one that asks and does not read.
+      if (link.connection->queued_bytes() <= config_.max_queued_bytes) {
+        send_frame(link, FrameKind::kPong, {}, header.seq);
+      }
       return {};
     case FrameKind::kPong: {
-      const Duration sample = executor_.now() - Time{static_cast<std::int64_t>(header.seq)};
-      if (sample.count() >= 0 && sample < std::chrono::hours(1)) {
+      const Time now = executor_.now();
+      if (header.seq > static_cast<std::uint64_t>(now.count())) {
+        return {};
+      }
+      const Duration sample = now - Time{static_cast<std::int64_t>(header.seq)};
+      if (sample < std::chrono::hours(1)) {
         Duration& mean = link.stats.round_trip;
         mean = mean.count() == 0 ? sample : (7 * mean + sample) / 8;
       }
@@ -414,22 +435,22 @@ Result<void> TcpTransport::on_hello(Link& link, ByteSpan payload) {
     refuse(link, RefuseCode::kJobDiffers, "this swarm trains another job");
     return {};
   }
+  const Link* existing = link_of(link.remote.peer);
+  if (existing == nullptr && by_peer_.size() >= config_.max_links) {
+    refuse(link, RefuseCode::kFull, "this peer has all the links it can hold");
+    return {};
+  }
   link.connection->trust_lengths();
   if (link.remote.peer < mine.peer) {
     link.stage = Stage::kAwaitAccept;
     return {};
   }
-  const Link* existing = link_of(link.remote.peer);
   if (existing != nullptr) {
     if (!yields_to(*existing, link)) {
       refuse(link, RefuseCode::kDuplicate, "a link exists already");
       return {};
     }
     drop(existing->id, "replaced by a newer link");
-  }
-  if (by_peer_.size() >= config_.max_links) {
-    refuse(link, RefuseCode::kFull, "this peer has all the links it can hold");
-    return {};
   }
   by_peer_[link.remote.peer] = link.id;
   send_frame(link, FrameKind::kAccept, {});
@@ -450,7 +471,7 @@ void TcpTransport::offer_lane(Link& link) {
   if (link.is_dialed()) {
     return;
   }
-  LaneOffer offer;
+  LaneInvite offer;
   const std::string local = link.connection->local_address();
   const bool has_guest = link.remote.job_hash == 0 || config_.hello.job_hash == 0;
   if (lane_ != nullptr && !has_guest && is_inside(config_.trusted_networks, local) &&
@@ -471,7 +492,7 @@ void TcpTransport::offer_lane(Link& link) {
 }
 
 Result<void> TcpTransport::on_lane_offer(Link& link, ByteSpan payload) {
-  const Result<LaneOffer> offer = parse_lane_offer(payload);
+  const Result<LaneInvite> offer = parse_lane_offer(payload);
   if (!offer.ok()) {
     return offer.error();
   }
@@ -540,6 +561,8 @@ void TcpTransport::drop(LinkId id, const std::string& reason) {
   } else if (link.is_dialed()) {
     dial_failed(link.dialed, link.is_refused ? link.refusal.reason : reason,
                 link.is_refused ? link.refusal.code : RefuseCode::kFull);
+  } else if (!link.is_refused && reason == UvConnection::kClosedByPeer) {
+    log_debug("a connection from %s closed before it was a link", link.remote_text.c_str());
   } else if (!link.is_refused) {
     log_warn("dropped a connection from %s: %s", link.remote_text.c_str(), reason.c_str());
   }
@@ -548,18 +571,32 @@ void TcpTransport::drop(LinkId id, const std::string& reason) {
 bool TcpTransport::send(const PeerId& peer, Priority priority, SharedBytes frame, SendDone done) {
   Link* link = link_of(peer);
   if (link == nullptr || link->stage != Stage::kUp ||
-      link->connection->queued_bytes() > config_.max_queued_bytes) {
+      link->queued_bytes() > config_.max_queued_bytes) {
     return false;
   }
   SendDone posted;
   if (done) {
-    posted = [this, done = std::move(done)](bool sent) { later([done, sent] { done(sent); }); };
+    // A connection may report a cancelled write when this transport is gone.
+    posted = [this, alive = alive_, done = std::move(done)](bool sent) {
+      if (*alive) {
+        later([done, sent] { done(sent); });
+      }
+    };
   }
   const bool is_bulk = priority == Priority::kBulk;
   (is_bulk ? link->stats.bulk_bytes_sent : link->stats.control_bytes_sent) += frame->size();
   if (is_bulk && link->lane_up) {
-    lane_->send(
-        link->id, std::move(frame), posted ? std::move(posted) : [](bool) {});
+    const std::size_t size = frame->size();
+    link->lane_queued_bytes += size;
+    lane_->send(link->id, std::move(frame),
+                [this, id = link->id, size, posted = std::move(posted)](bool sent) {
+                  if (Link* still = find(id)) {
+                    still->lane_queued_bytes -= size;
+                  }
+                  if (posted) {
+                    posted(sent);
+                  }
+                });
   } else {
     link->connection->send(priority, std::move(frame), std::move(posted));
   }
@@ -579,7 +616,7 @@ std::vector<LinkStats> TcpTransport::links() const {
     if (link.stage == Stage::kUp) {
       LinkStats stats = link.stats;
       stats.bulk = link.lane_up ? "ucx" : "tcp";
-      stats.queued_bytes = link.connection->queued_bytes();
+      stats.queued_bytes = link.queued_bytes();
       all.push_back(std::move(stats));
     }
   }
@@ -622,6 +659,11 @@ void TcpTransport::heartbeat() {
   for (auto& [id, link] : links_) {
     if (link.stage != Stage::kUp) {
       continue;
+    }
+    // Part of a long frame is a sign of life too.
+    const std::uint64_t received = link.connection->received_bytes();
+    if (std::exchange(link.received_bytes, received) != received) {
+      link.last_heard = executor_.now();
     }
     if (executor_.now() - link.last_heard > config_.watchdog) {
       silent.push_back(id);

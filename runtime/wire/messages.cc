@@ -89,7 +89,7 @@ Result<Refusal> parse_refusal(ByteSpan payload) {
   return refusal;
 }
 
-Bytes encode_lane_offer(const LaneOffer& offer) {
+Bytes encode_lane_offer(const LaneInvite& offer) {
   HOBNOB_CHECK(offer.offer.size() <= kMaxLaneOfferBytes, "lane offer over its limit");
   Bytes bytes;
   ByteWriter writer(bytes);
@@ -98,9 +98,9 @@ Bytes encode_lane_offer(const LaneOffer& offer) {
   return bytes;
 }
 
-Result<LaneOffer> parse_lane_offer(ByteSpan payload) {
+Result<LaneInvite> parse_lane_offer(ByteSpan payload) {
   ByteReader reader(payload);
-  LaneOffer offer;
+  LaneInvite offer;
   offer.token = reader.get<std::uint64_t>();
   if (!reader.ok() || reader.left() > kMaxLaneOfferBytes) {
     return malformed("lane offer");

@@ -48,11 +48,12 @@ struct Refusal {
   bool operator==(const Refusal&) const = default;
 };
 
-struct LaneOffer {
+// The payload of a kLaneOffer frame.
+struct LaneInvite {
   std::uint64_t token = 0;
   Bytes offer;  // empty: no lane here
 
-  bool operator==(const LaneOffer&) const = default;
+  bool operator==(const LaneInvite&) const = default;
 };
 
 // ONLY APPEND TO THIS LIST. The greater wins among records of one incarnation.
@@ -103,8 +104,8 @@ Bytes encode_hello(const Hello& hello);
 Result<Hello> parse_hello(ByteSpan payload);
 Bytes encode_refusal(const Refusal& refusal);
 Result<Refusal> parse_refusal(ByteSpan payload);
-Bytes encode_lane_offer(const LaneOffer& offer);
-Result<LaneOffer> parse_lane_offer(ByteSpan payload);
+Bytes encode_lane_offer(const LaneInvite& offer);
+Result<LaneInvite> parse_lane_offer(ByteSpan payload);
 Bytes encode_members(const std::vector<MemberRecord>& members);
 Result<std::vector<MemberRecord>> parse_members(ByteSpan payload);
 

@@ -44,6 +44,8 @@ class Client {
     return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }
 
+  void end_writing() { ::shutdown(fd_, SHUT_WR); }
+
   // Everything until the server closes.
   std::string read_all() {
     std::string text;
@@ -173,7 +175,12 @@ TEST_F(HttpServerTest, RefusesALongRequestLine) {
 }
 
 TEST_F(HttpServerTest, SurvivesGarbage) {
-  ask(std::string("\0\x01\xff garbage\r\n\r\n", 15));
+  serve([&](std::uint16_t port) {
+    Client client(port);
+    client.write("\x01\xff\x02 garbage\r\n\r\n");
+    client.end_writing();
+    client.read_all();
+  });
   const std::string reply = ask("GET /ok HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(reply.ends_with("/ok")) << reply;
 }

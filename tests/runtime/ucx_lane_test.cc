@@ -346,6 +346,35 @@ TEST_P(UcxLaneTest, GoesDownWhenTheOtherEndIsDestroyed) {
   EXPECT_EQ(done, 1);
 }
 
+TEST_P(UcxLaneTest, GivesUpAFrozenPeer) {
+  // The acceptor's loop runs only until the lane is up.
+  const std::unique_ptr<UvExecutor> other = make_uv_executor();
+  acceptor_.lane = make_ucx_lane(*other, config(),
+                                 {.on_up = [&](LaneKey key) { acceptor_.up.push_back(key); },
+                                  .on_down = [](LaneKey, const std::string&) {},
+                                  .on_frame = [](LaneKey, const Bytes&) {}});
+  ASSERT_NE(acceptor_.lane, nullptr);
+  open(dialer_, config());
+  const Bytes made = offer();
+  acceptor_.lane->accept(kAcceptorKey, kToken);
+  ASSERT_TRUE(dial(made).ok());
+  for (int i = 0; i < 1000 && dialer_.up.empty(); ++i) {
+    other->after(milliseconds(1), [&] { other->stop(); });
+    other->run();
+    run_for(milliseconds(1));
+  }
+  ASSERT_FALSE(dialer_.up.empty());
+  int done = 0;
+  dialer_.lane->send(kDialerKey, share(pattern(std::size_t{64} << 20U, 1)),
+                     [&](bool ok) { done += ok ? 100 : 1; });
+  run_until([&] { return !dialer_.down.empty(); });
+  EXPECT_EQ(dialer_.down[kDialerKey].size(), 1U);
+  EXPECT_NE(dialer_.down[kDialerKey][0].find("no progress"), std::string::npos)
+      << dialer_.down[kDialerKey][0];
+  EXPECT_EQ(done, 1);
+  acceptor_.lane.reset();
+}
+
 TEST_P(UcxLaneTest, GivesUpAnAcceptThatNobodyAnswers) {
   open_both();
   acceptor_.lane->accept(kAcceptorKey, kToken);

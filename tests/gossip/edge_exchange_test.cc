@@ -1,0 +1,934 @@
+#include "gossip/edge_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "runtime/base/log.h"
+#include "runtime/base/rng.h"
+
+namespace hobnob {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kPerFragment = 4;
+constexpr Weight kThird{1, 3};
+constexpr Weight kHalf{1, 2};
+
+struct Flight {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  Bytes bytes;
+
+  FrameHeader header() const { return parse_frame(bytes).value().header; }
+};
+
+struct Setup {
+  std::size_t ends = 2;
+  std::uint32_t fragments = 1;
+  std::string channel = "edge-replica";
+  std::string codec = "raw";
+  bool waits_for_round = true;
+  bool reliable = true;
+  std::size_t max_edges = 64;
+  std::uint64_t stale_rounds = 200;
+};
+
+// Exchanges joined by a wire whose frames move only when the test says so.
+class Swarm {
+ public:
+  struct Settled {
+    PeerId peer;
+    std::uint32_t fragment = 0;
+    bool mixed = false;
+
+    bool operator==(const Settled&) const = default;
+  };
+
+  struct End {
+    std::unique_ptr<Channel> channel;
+    std::unique_ptr<Mixer> mixer;
+    std::unique_ptr<EdgeExchange> exchange;
+    std::vector<double> value;
+    std::vector<Settled> settled;
+    std::vector<std::uint64_t> fell_behind;
+  };
+
+  explicit Swarm(const Setup& setup) : setup_(setup), executor_(make_sim_executor()) {
+    set_log_level(LogLevel::kError);
+    std::vector<Fragment> fragments;
+    for (std::uint32_t k = 0; k < setup.fragments; ++k) {
+      fragments.push_back({k * kPerFragment, kPerFragment});
+    }
+    for (std::size_t self = 0; self < setup.ends; ++self) {
+      ends_.push_back(std::make_unique<End>());
+      End& end = *ends_.back();
+      end.value.resize(setup.fragments * kPerFragment);
+      end.channel = make_channel(setup.channel, {.kind = setup.codec}, DType::kFloat64);
+      end.mixer = make_difference_mixer(1.0, DType::kFloat64, end.value.size());
+      end.exchange = std::make_unique<EdgeExchange>(
+          *executor_,
+          EdgeExchangeConfig{.self = id(self),
+                             .reliable_transport = setup.reliable,
+                             .waits_for_round = setup.waits_for_round,
+                             .max_edges = setup.max_edges,
+                             .stale_rounds = setup.stale_rounds},
+          fragments, *end.channel, *end.mixer,
+          EdgeExchange::Events{
+              .send =
+                  [this, self](const PeerId& peer, FrameHeader header, const Bytes& payload) {
+                    wire.push_back({self, index(peer), encode_frame(header, payload)});
+                    return true;
+                  },
+              .on_settled =
+                  [&end](const PeerId& peer, std::uint32_t fragment, bool mixed) {
+                    end.settled.push_back({peer, fragment, mixed});
+                  },
+              .on_round_seen = [](const PeerId&, std::uint64_t) {},
+              .on_fell_behind = [&end](const PeerId&,
+                                       std::uint64_t round) { end.fell_behind.push_back(round); }});
+    }
+  }
+
+  static PeerId id(std::size_t end) { return {0, end + 1}; }
+
+  static std::size_t index(const PeerId& peer) { return peer.low - 1; }
+
+  End& operator[](std::size_t end) { return *ends_[end]; }
+
+  SimExecutor& executor() { return *executor_; }
+
+  void publish(std::size_t end,
+               std::uint64_t round,
+               const std::vector<double>& value,
+               const std::vector<Weight>& weights) {
+    End& self = *ends_[end];
+    self.value = value;
+    std::map<PeerId, Weight> proposals;
+    for (std::size_t other = 0; other < weights.size(); ++other) {
+      if (other != end) {
+        proposals[id(other)] = weights[other];
+      }
+    }
+    self.exchange->publish(round, std::span<const double>(self.value), std::move(proposals));
+  }
+
+  // The same value in all places, the same weight for all.
+  void publish(std::size_t end, std::uint64_t round, double value, Weight weight = kHalf) {
+    publish(end, round, std::vector<double>(ends_[end]->value.size(), value),
+            std::vector<Weight>(ends_.size(), weight));
+  }
+
+  bool begin(std::size_t from, std::size_t to, std::uint32_t fragment = 0) {
+    return ends_[from]->exchange->begin(id(to), fragment);
+  }
+
+  void receive(const Flight& flight) {
+    const Result<Frame> frame = parse_frame(flight.bytes);
+    ASSERT_TRUE(frame.ok());
+    EdgeExchange& to = *ends_[flight.to]->exchange;
+    switch (frame.value().header.kind) {
+      case FrameKind::kEdgeRequest:
+        return to.on_request(id(flight.from), frame.value());
+      case FrameKind::kEdgeReply:
+        return to.on_reply(id(flight.from), frame.value());
+      default:
+        return to.on_nack(id(flight.from), frame.value());
+    }
+  }
+
+  Flight take(std::size_t at = 0) {
+    HOBNOB_CHECK(at < wire.size(), "no such frame in flight");
+    Flight flight = std::move(wire[at]);
+    wire.erase(wire.begin() + static_cast<std::ptrdiff_t>(at));
+    return flight;
+  }
+
+  void deliver(std::size_t at = 0) { receive(take(at)); }
+
+  void deliver_all() {
+    for (int frames = 0; !wire.empty(); ++frames) {
+      ASSERT_LT(frames, 10'000) << "the wire never falls silent";
+      deliver();
+    }
+  }
+
+  void pass(Duration time) { executor_->run_until(executor_->now() + time); }
+
+  double flow(std::size_t end, std::size_t at = 0) {
+    return ends_[end]->mixer->pending().as<double>()[at];
+  }
+
+  std::size_t mixes(std::size_t end) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        ends_[end]->settled, [](const Settled& settled) { return settled.mixed; }));
+  }
+
+  void expect_zero_sum() {
+    for (std::size_t k = 0; k < ends_[0]->value.size(); ++k) {
+      double sum = 0.0;
+      for (std::size_t end = 0; end < ends_.size(); ++end) {
+        sum += flow(end, k);
+      }
+      EXPECT_NEAR(sum, 0.0, 1e-12) << "value " << k;
+    }
+  }
+
+  void expect_mirrored(std::size_t a, std::size_t b) {
+    for (std::uint32_t fragment = 0; fragment < setup_.fragments; ++fragment) {
+      const EdgeKey at_a{id(b), fragment};
+      const EdgeKey at_b{id(a), fragment};
+      EXPECT_NE(ends_[a]->channel->sent_hash(at_a), 0U) << "fragment " << fragment;
+      EXPECT_EQ(ends_[a]->channel->sent_hash(at_a), ends_[b]->channel->received_hash(at_b));
+      EXPECT_EQ(ends_[b]->channel->sent_hash(at_b), ends_[a]->channel->received_hash(at_a));
+    }
+  }
+
+  std::deque<Flight> wire;
+
+ private:
+  Setup setup_;
+  std::unique_ptr<SimExecutor> executor_;
+  std::vector<std::unique_ptr<End>> ends_;
+};
+
+NackCode nack_code(const Flight& flight) {
+  return static_cast<NackCode>(flight.header().codec);
+}
+
+TEST(EdgeExchange, ATransactionAppliesTheSameFlowWithOppositeSigns) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0, kThird);
+  swarm.publish(1, 0, 4.0, kThird);
+  ASSERT_TRUE(swarm.begin(0, 1));
+  EXPECT_TRUE(swarm[0].exchange->is_in_flight(Swarm::id(1), 0));
+  swarm.deliver();
+  EXPECT_EQ(swarm.flow(1), -1.0);
+  EXPECT_EQ(swarm.flow(0), 0.0);
+  swarm.deliver();
+  EXPECT_EQ(swarm.flow(0), 1.0);
+  EXPECT_TRUE(swarm.wire.empty());
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+  EXPECT_EQ(swarm[0].settled, (std::vector<Swarm::Settled>{{Swarm::id(1), 0, true}}));
+  EXPECT_EQ(swarm[1].settled, (std::vector<Swarm::Settled>{{Swarm::id(0), 0, true}}));
+  swarm.expect_mirrored(0, 1);
+  const auto stats = swarm[0].exchange->stats();
+  ASSERT_EQ(stats.size(), 1U);
+  EXPECT_EQ(stats[0].transactions, 1U);
+  EXPECT_EQ(stats[0].seq, 1U);
+  EXPECT_EQ(stats[0].snapshots, 1U);
+  EXPECT_EQ(stats[0].consensus_distance, 6.0);  // 3 in each of 4 values
+}
+
+TEST(EdgeExchange, TheSecondTransactionSendsADifference) {
+  Swarm swarm({});
+  for (std::uint64_t round = 0; round < 2; ++round) {
+    swarm.publish(0, round, 1.0 + static_cast<double>(round));
+    swarm.publish(1, round, 4.0);
+    ASSERT_TRUE(swarm.begin(0, 1));
+    EXPECT_EQ(swarm.wire[0].header().flags == kFlagSnapshot, round == 0);
+    swarm.deliver_all();
+  }
+  EXPECT_EQ(swarm.flow(0), 1.5 + 1.0);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, OneTransactionPerFragmentIsInFlight) {
+  Swarm swarm({.fragments = 2});
+  swarm.publish(0, 0, 1.0, kThird);
+  swarm.publish(1, 0, 4.0, kThird);
+  EXPECT_TRUE(swarm.begin(0, 1, 0));
+  EXPECT_FALSE(swarm.begin(0, 1, 0));
+  EXPECT_TRUE(swarm.begin(0, 1, 1));
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 2U);
+  swarm.deliver(1);  // the second fragment first
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(0), 2U);
+  EXPECT_EQ(swarm.flow(0, 0), 1.0);
+  EXPECT_EQ(swarm.flow(0, kPerFragment), 1.0);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, ALostRequestIsSentAgainOnAnUnreliableTransport) {
+  Swarm swarm({.reliable = false});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  swarm.begin(0, 1);
+  const Flight lost = swarm.take();
+  swarm.pass(milliseconds(29));
+  EXPECT_TRUE(swarm.wire.empty());
+  swarm.pass(milliseconds(1));
+  ASSERT_EQ(swarm.wire.size(), 1U);
+  EXPECT_EQ(swarm.wire[0].bytes, lost.bytes) << "the same bytes";
+  swarm.deliver_all();
+  swarm.pass(std::chrono::seconds(10));
+  EXPECT_TRUE(swarm.wire.empty()) << "no timer is left";
+  EXPECT_EQ(swarm.flow(0), 1.5);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, RetransmitsBackOffToTwoSeconds) {
+  Swarm swarm({.reliable = false});
+  swarm.publish(0, 0, 1.0);
+  swarm.begin(0, 1);
+  swarm.pass(std::chrono::seconds(60));
+  // 30 ms doubling to 2 s, then every 2 s.
+  EXPECT_GT(swarm.wire.size(), 30U);
+  EXPECT_LT(swarm.wire.size(), 40U);
+}
+
+TEST(EdgeExchange, AReliableTransportIsNotAskedTwice) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0);
+  swarm.begin(0, 1);
+  swarm.pass(std::chrono::seconds(60));
+  EXPECT_EQ(swarm.wire.size(), 1U);
+}
+
+TEST(EdgeExchange, ANewLinkSendsWhatIsInFlightAgain) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  swarm.begin(0, 1);
+  swarm.take();
+  swarm[0].exchange->on_link_up(Swarm::id(1));
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.flow(0), 1.5);
+  swarm.expect_zero_sum();
+  swarm[0].exchange->on_link_up(Swarm::id(1));
+  EXPECT_TRUE(swarm.wire.empty());
+}
+
+TEST(EdgeExchange, ALostReplyIsSentAgainWithoutMixingTwice) {
+  Swarm swarm({.reliable = false});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  swarm.begin(0, 1);
+  swarm.deliver();
+  const Flight lost = swarm.take();
+  swarm.publish(1, 1, 9.0);  // the repeated answer must not show the new value
+  swarm.pass(milliseconds(30));
+  swarm.deliver();
+  ASSERT_EQ(swarm.wire.size(), 1U);
+  EXPECT_EQ(swarm.wire[0].bytes, lost.bytes);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(1), 1U);
+  EXPECT_EQ(swarm.flow(0), 1.5);
+  swarm.expect_zero_sum();
+  swarm.expect_mirrored(0, 1);
+}
+
+TEST(EdgeExchange, DuplicatesDoNothing) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  swarm.begin(0, 1);
+  const Flight request = swarm.take();
+  swarm.receive(request);
+  swarm.receive(request);
+  ASSERT_EQ(swarm.wire.size(), 2U);
+  EXPECT_EQ(swarm.wire[0].bytes, swarm.wire[1].bytes);
+  swarm.deliver_all();
+  const Flight old = request;
+  swarm.publish(0, 1, 2.0);
+  swarm.publish(1, 1, 2.0);
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  swarm.receive(old);  // of a transaction before the last
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(0), 2U);
+  EXPECT_EQ(swarm.mixes(1), 2U);
+  EXPECT_EQ(swarm.flow(0), 1.5);
+  swarm.expect_zero_sum();
+  swarm.expect_mirrored(0, 1);
+}
+
+TEST(EdgeExchange, WhenBothAskAtOnceTheLowerIdsRequestStands) {
+  for (const bool lower_first : {true, false}) {
+    SCOPED_TRACE(lower_first);
+    Swarm swarm({});
+    swarm.publish(0, 0, 1.0, kThird);
+    swarm.publish(1, 0, 4.0, kThird);
+    ASSERT_TRUE(swarm.begin(0, 1));
+    ASSERT_TRUE(swarm.begin(1, 0));
+    swarm.deliver(lower_first ? 0 : 1);
+    swarm.deliver_all();
+    EXPECT_EQ(swarm.mixes(0), 1U);
+    EXPECT_EQ(swarm.mixes(1), 1U);
+    EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+    EXPECT_EQ(swarm[1].exchange->in_flight(), 0U);
+    EXPECT_EQ(swarm.flow(0), 1.0);
+    swarm.expect_zero_sum();
+    swarm.expect_mirrored(0, 1);
+  }
+}
+
+TEST(EdgeExchange, ALateCopyOfAnOutvotedRequestDoesNothing) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0, kThird);
+  swarm.publish(1, 0, 4.0, kThird);
+  swarm.begin(0, 1);
+  swarm.begin(1, 0);
+  const Flight late = swarm.take(1);
+  swarm.deliver_all();
+  swarm.receive(late);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(0), 1U);
+  EXPECT_EQ(swarm.mixes(1), 1U);
+  swarm.expect_zero_sum();
+  swarm.publish(0, 1, 1.0, kThird);
+  swarm.publish(1, 1, 4.0, kThird);
+  EXPECT_TRUE(swarm.begin(1, 0));
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(0), 2U);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, ALateCopyOfARefusedRequestDoesNothing) {
+  Swarm swarm({.stale_rounds = 10});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 100, 4.0);
+  swarm.begin(0, 1);
+  const Flight request = swarm.take();
+  swarm.receive(request);
+  ASSERT_EQ(swarm.wire.size(), 1U);
+  EXPECT_EQ(nack_code(swarm.wire[0]), NackCode::kPast);
+  swarm.deliver();
+  EXPECT_EQ(swarm[0].settled, (std::vector<Swarm::Settled>{{Swarm::id(1), 0, false}}));
+  // Here the request would not be stale, were it new.
+  swarm.publish(1, 1, 4.0);
+  swarm.receive(request);
+  ASSERT_EQ(swarm.wire.size(), 1U);
+  EXPECT_EQ(nack_code(swarm.wire[0]), NackCode::kPast) << "the same answer again";
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(1), 0U);
+  EXPECT_EQ(swarm.flow(1), 0.0);
+  swarm.publish(0, 1, 1.0);
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(1), 1U);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, ARequestOfARoundToComeIsHeldAndAnsweredAfterPublish) {
+  Swarm swarm({});
+  swarm.publish(0, 3, 1.0);
+  swarm.publish(1, 2, 7.0);
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(1), 0U);
+  EXPECT_TRUE(swarm[0].exchange->is_in_flight(Swarm::id(1), 0));
+  swarm.publish(1, 3, 4.0);
+  EXPECT_EQ(swarm.mixes(1), 0U) << "publish alone answers nothing";
+  swarm[1].exchange->answer_held();
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.flow(0), 1.5);
+  swarm.expect_zero_sum();
+  swarm[1].exchange->answer_held();
+  EXPECT_TRUE(swarm.wire.empty()) << "answered once";
+}
+
+TEST(EdgeExchange, ARequestStillTooEarlyIsHeldAgain) {
+  Swarm swarm({});
+  swarm.publish(0, 3, 1.0);
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    swarm.publish(1, round, 4.0);
+    swarm[1].exchange->answer_held();
+    EXPECT_TRUE(swarm.wire.empty());
+  }
+  swarm.publish(1, 3, 4.0);
+  swarm[1].exchange->answer_held();
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(0), 1U);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, AsyncAnswersFutureRoundsAtOnce) {
+  Swarm swarm({.waits_for_round = false});
+  swarm.publish(0, 3, 1.0);
+  swarm.publish(1, 2, 4.0);
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(0), 1U);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, WithoutAValueAsyncRefuses) {
+  Swarm swarm({.waits_for_round = false});
+  swarm.publish(0, 0, 1.0);
+  swarm.begin(0, 1);
+  swarm.deliver();
+  ASSERT_EQ(swarm.wire.size(), 1U);
+  EXPECT_EQ(nack_code(swarm.wire[0]), NackCode::kBusy);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+}
+
+TEST(EdgeExchange, TheLesserProposalIsUsedAtBothEnds) {
+  for (const bool first_is_lesser : {true, false}) {
+    Swarm swarm({});
+    swarm.publish(0, 0, 0.0, first_is_lesser ? Weight{1, 4} : kHalf);
+    swarm.publish(1, 0, 8.0, first_is_lesser ? kHalf : Weight{1, 4});
+    swarm.begin(0, 1);
+    swarm.deliver_all();
+    EXPECT_EQ(swarm.flow(0), 2.0);
+    EXPECT_EQ(swarm.flow(1), -2.0);
+    EXPECT_EQ(swarm[0].exchange->stats()[0].weight, (Weight{1, 4}));
+    EXPECT_EQ(swarm[1].exchange->stats()[0].weight, (Weight{1, 4}));
+  }
+}
+
+TEST(EdgeExchange, APeerNotInThePlanGetsTheWeightItAsksFor) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 0.0, kThird);
+  swarm.publish(1, 0, {6.0, 6.0, 6.0, 6.0}, {});
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.flow(0), 2.0);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, NoValueGivesAwayMoreThanItself) {
+  constexpr std::size_t kEnds = 6;
+  Swarm swarm({.ends = kEnds});
+  swarm.publish(0, 0, 1.0, kThird);
+  for (std::size_t end = 1; end < kEnds; ++end) {
+    swarm.publish(end, 0, 2.0, kThird);
+    ASSERT_TRUE(swarm.begin(end, 0));
+  }
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(0), 3U);
+  EXPECT_NEAR(swarm.flow(0), 1.0, 1e-12);
+  std::size_t refused = 0;
+  for (std::size_t end = 1; end < kEnds; ++end) {
+    EXPECT_EQ(swarm[end].exchange->in_flight(), 0U);
+    refused += swarm.mixes(end) == 0 ? 1U : 0U;
+  }
+  EXPECT_EQ(refused, 2U);
+  EXPECT_FALSE(swarm.begin(0, 4)) << "nothing is left for this end's own request";
+  swarm.expect_zero_sum();
+  swarm.publish(0, 1, 1.0, kThird);
+  EXPECT_TRUE(swarm.begin(0, 4)) << "a new value has its weight again";
+}
+
+TEST(EdgeExchange, OwnRequestsSpendTheWeightToo) {
+  Swarm swarm({.ends = 4});
+  swarm.publish(0, 0, 1.0, kHalf);
+  EXPECT_TRUE(swarm.begin(0, 1));
+  EXPECT_TRUE(swarm.begin(0, 2));
+  EXPECT_FALSE(swarm.begin(0, 3));
+}
+
+TEST(EdgeExchange, ALostReplicaCostsAGapAndASnapshot) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  swarm[1].channel->drop({Swarm::id(0), 0});
+  swarm.publish(0, 1, 2.0);
+  swarm.publish(1, 1, 4.0);
+  swarm.begin(0, 1);
+  const Flight difference = swarm.take();
+  swarm.receive(difference);
+  ASSERT_EQ(swarm.wire.size(), 1U);
+  EXPECT_EQ(nack_code(swarm.wire[0]), NackCode::kGap);
+  swarm.deliver();
+  ASSERT_EQ(swarm.wire.size(), 1U);
+  EXPECT_EQ(swarm.wire[0].header().flags, kFlagSnapshot);
+  EXPECT_GT(swarm.wire[0].header().seq, difference.header().seq);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.flow(0), 1.5 + 1.0);
+  swarm.expect_zero_sum();
+  swarm.expect_mirrored(0, 1);
+  swarm.receive(difference);  // late
+  swarm.deliver_all();
+  swarm.expect_zero_sum();
+  swarm.expect_mirrored(0, 1);
+}
+
+TEST(EdgeExchange, AGapSnapshotIsOfTheValueNow) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  swarm[1].channel->drop({Swarm::id(0), 0});
+  swarm.publish(0, 1, 2.0);
+  swarm.publish(1, 1, 4.0);
+  swarm.begin(0, 1);
+  swarm.deliver();
+  swarm.publish(0, 2, 3.0);
+  swarm.publish(1, 2, 4.0);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.flow(0), 1.5 + 0.5);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, BothEndsRecoverWhenBothAskAfterAGap) {
+  for (const std::size_t loser : {0U, 1U}) {
+    SCOPED_TRACE("end " + std::to_string(loser) + " lost its replica");
+    const std::size_t keeper = 1 - loser;
+    Swarm swarm({.waits_for_round = false, .reliable = false});
+    swarm.publish(0, 0, 1.0, kThird);
+    swarm.publish(1, 0, 4.0, kThird);
+    swarm.begin(0, 1);
+    swarm.deliver_all();
+    swarm[loser].channel->drop({Swarm::id(keeper), 0});
+    swarm.publish(0, 1, 2.0, kThird);
+    swarm.publish(1, 1, 5.0, kThird);
+    swarm.begin(keeper, loser);
+    swarm.deliver();  // the gap
+    swarm.deliver();  // its answer: a snapshot with a higher seq is on the way
+    ASSERT_TRUE(swarm.begin(loser, keeper));
+    for (int tries = 0; tries < 20; ++tries) {
+      swarm.deliver_all();
+      swarm.pass(milliseconds(100));
+    }
+    EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+    EXPECT_EQ(swarm[1].exchange->in_flight(), 0U);
+    EXPECT_GE(swarm.mixes(0), 2U);
+    swarm.expect_zero_sum();
+    swarm.expect_mirrored(0, 1);
+  }
+}
+
+// Brings both ends of a pair to `seq` settled transactions.
+void settle_up_to(Swarm& swarm, std::uint64_t seq) {
+  for (std::uint64_t round = swarm[0].exchange->stats().empty() ? 0
+                                                                : swarm[0].exchange->stats()[0].seq;
+       round < seq; ++round) {
+    swarm.publish(0, round, std::sin(static_cast<double>(round)), kThird);
+    swarm.publish(1, round, std::cos(static_cast<double>(round)), kThird);
+    swarm.begin(0, 1);
+    swarm.deliver_all();
+  }
+}
+
+// Bends what end 1 holds of end 0, as a fault in its memory would.
+void corrupt(Swarm& swarm) {
+  Bytes bytes;
+  const std::vector<double> wrong(kPerFragment, 0.125);
+  make_codec(CodecConfig{.kind = "raw"})->encode(std::span<const double>(wrong), RngKey{}, bytes);
+  ASSERT_TRUE(swarm[1]
+                  .channel->receive({Swarm::id(0), 0}, {false, CodecId::kRaw, bytes}, kPerFragment)
+                  .ok());
+}
+
+TEST(EdgeExchange, ReplicasThatDifferAreFoundAndResynchronised) {
+  Swarm swarm({});
+  settle_up_to(swarm, 40);
+  swarm.expect_mirrored(0, 1);
+  corrupt(swarm);
+  EXPECT_NE(swarm[0].channel->sent_hash({Swarm::id(1), 0}),
+            swarm[1].channel->received_hash({Swarm::id(0), 0}));
+  const std::uint64_t before = swarm[0].exchange->stats()[0].snapshots;
+  settle_up_to(swarm, 70);
+  EXPECT_EQ(swarm[0].exchange->stats()[0].snapshots, before + 1);
+  swarm.expect_mirrored(0, 1);
+}
+
+TEST(EdgeExchange, AReplyFromADifferentReplicaIsRefusedAndTheNextIsASnapshot) {
+  Swarm swarm({});
+  settle_up_to(swarm, 40);
+  // What end 1 holds of itself in end 0: the reply's hash shows it.
+  Bytes bytes;
+  const std::vector<double> wrong(kPerFragment, 0.125);
+  make_codec(CodecConfig{.kind = "raw"})->encode(std::span<const double>(wrong), RngKey{}, bytes);
+  ASSERT_TRUE(swarm[0]
+                  .channel->receive({Swarm::id(1), 0}, {false, CodecId::kRaw, bytes}, kPerFragment)
+                  .ok());
+  settle_up_to(swarm, 64);
+  EXPECT_FALSE(swarm[0].exchange->stats()[0].last_error.empty());
+  settle_up_to(swarm, 66);
+  swarm.expect_mirrored(0, 1);
+}
+
+TEST(EdgeExchange, AStaleRoundIsPastAndTellsHowFar) {
+  Swarm swarm({.stale_rounds = 10});
+  swarm.publish(0, 5, 1.0);
+  swarm.publish(1, 16, 4.0);
+  swarm.begin(0, 1);
+  swarm.deliver();
+  EXPECT_EQ(nack_code(swarm.wire[0]), NackCode::kPast);
+  swarm.deliver();
+  EXPECT_EQ(swarm[0].fell_behind, std::vector<std::uint64_t>{16});
+  EXPECT_EQ(swarm.flow(0), 0.0);
+  EXPECT_EQ(swarm.flow(1), 0.0);
+  // Less far behind is mixed, and told.
+  swarm.publish(0, 6, 1.0);
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(0), 1U);
+  EXPECT_EQ(swarm[0].fell_behind.size(), 2U);
+}
+
+TEST(EdgeExchange, AStoppedPeerRefusesAndStillFinishes) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  swarm.begin(1, 0);
+  swarm[1].exchange->stop();
+  EXPECT_FALSE(swarm.begin(1, 0));
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(1), 1U);
+  swarm.publish(0, 1, 1.0);
+  swarm.begin(0, 1);
+  swarm.deliver();
+  EXPECT_EQ(nack_code(swarm.wire[0]), NackCode::kBusy);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, TheLeastRecentlyMetEdgeIsDroppedAtTheLimit) {
+  Swarm swarm({.ends = 4, .max_edges = 2});
+  std::uint64_t round = 0;
+  const auto meet = [&](std::size_t from, std::size_t to) {
+    ++round;
+    for (std::size_t end = 0; end < 4; ++end) {
+      swarm.publish(end, round, static_cast<double>(end + round), kThird);
+    }
+    EXPECT_TRUE(swarm.begin(from, to));
+    swarm.deliver_all();
+  };
+  meet(0, 1);
+  meet(0, 2);
+  meet(0, 1);
+  meet(0, 3);  // drops the edge to 2
+  const auto stats = swarm[0].exchange->stats();
+  ASSERT_EQ(stats.size(), 2U);
+  EXPECT_EQ(stats[0].peer, Swarm::id(1));
+  EXPECT_EQ(stats[1].peer, Swarm::id(3));
+  EXPECT_EQ(swarm[0].channel->sent_hash({Swarm::id(2), 0}), 0U);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, ADroppedEdgeComesBackWhoeverAsks) {
+  for (const bool dropper_asks : {true, false}) {
+    for (const std::size_t meetings : {1U, 2U, 5U}) {
+      SCOPED_TRACE(std::to_string(meetings) + " meetings, dropper asks " +
+                   std::to_string(dropper_asks));
+      Swarm swarm({.ends = 3, .reliable = false, .max_edges = 1});
+      std::uint64_t round = 0;
+      const auto meet = [&](std::size_t from, std::size_t to) {
+        ++round;
+        for (std::size_t end = 0; end < 3; ++end) {
+          swarm.publish(end, round, static_cast<double>(end * 3 + round * round), kThird);
+        }
+        EXPECT_TRUE(swarm.begin(from, to));
+        for (int tries = 0; tries < 4; ++tries) {
+          swarm.deliver_all();
+          swarm.pass(milliseconds(100));
+        }
+        EXPECT_EQ(swarm[from].exchange->in_flight(), 0U);
+        swarm.expect_zero_sum();
+      };
+      for (std::size_t k = 0; k < meetings; ++k) {
+        meet(0, 1);
+      }
+      meet(0, 2);  // end 0 forgets the edge to 1, which does not know
+      const std::size_t before = swarm.mixes(1);
+      dropper_asks ? meet(0, 1) : meet(1, 0);
+      EXPECT_EQ(swarm.mixes(1), before + 1);
+      swarm.expect_mirrored(0, 1);
+    }
+  }
+}
+
+TEST(EdgeExchange, AnEdgeInFlightIsNotDropped) {
+  Swarm swarm({.ends = 3, .max_edges = 1});
+  for (std::size_t end = 0; end < 3; ++end) {
+    swarm.publish(end, 0, static_cast<double>(end), kThird);
+  }
+  swarm.begin(0, 1);
+  swarm.begin(0, 2);
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 2U);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(0), 2U);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, AHeldRequestSurvivesTheEdgeLimit) {
+  Swarm swarm({.ends = 3, .max_edges = 1});
+  swarm.publish(1, 5, 1.0, kThird);
+  swarm.begin(1, 0);
+  swarm.deliver_all();  // held: end 0 has not published
+  swarm.publish(0, 5, 4.0, kThird);
+  swarm.publish(2, 5, 4.0, kThird);
+  swarm.begin(0, 2);
+  swarm.deliver_all();
+  swarm[0].exchange->answer_held();
+  swarm.deliver_all();
+  EXPECT_EQ(swarm[1].exchange->in_flight(), 0U);
+  EXPECT_EQ(swarm.mixes(1), 1U);
+  swarm.expect_zero_sum();
+}
+
+TEST(EdgeExchange, MalformedPayloadsChangeNothingAndNeverCrash) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng({.seed = seed, .stream = 9});
+    Swarm swarm({.fragments = 2, .codec = seed % 2 == 0 ? "raw" : "int8"});
+    swarm.publish(0, 0, 1.0, kThird);
+    swarm.publish(1, 0, 4.0, kThird);
+    if (rng.below(2) == 0) {
+      swarm.begin(0, 1);
+      swarm.deliver_all();
+    }
+    if (rng.below(2) == 0) {
+      swarm.begin(1, 0, 1);
+    }
+    swarm.wire.clear();
+    for (int frames = 0; frames < 20; ++frames) {
+      Bytes payload(rng.below(80));
+      for (std::byte& each : payload) {
+        each = static_cast<std::byte>(rng.below(3) == 0 ? 0 : rng.below(256));
+      }
+      FrameHeader header;
+      header.kind = static_cast<FrameKind>(32 + rng.below(3));
+      header.codec = static_cast<std::uint8_t>(rng.below(6));
+      header.flags = static_cast<std::uint8_t>(rng.below(3));
+      header.fragment = static_cast<std::uint32_t>(rng.below(3));
+      header.round = rng.below(3);
+      header.seq = rng.below(4);
+      header.base_seq = rng.below(3);
+      swarm.receive({0, 1, encode_frame(header, payload)});
+      swarm[1].exchange->answer_held();
+    }
+    EXPECT_TRUE(std::isfinite(swarm.flow(1)));
+  }
+}
+
+TEST(EdgeExchange, ATruncatedRequestIsIgnoredAndTheWholeOneStillApplies) {
+  Swarm swarm({.codec = "int8"});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  swarm.begin(0, 1);
+  const Flight whole = swarm.take();
+  const Frame frame = parse_frame(whole.bytes).value();
+  for (std::size_t length = 0; length < frame.payload.size(); ++length) {
+    swarm.receive({0, 1, encode_frame(frame.header, frame.payload.first(length))});
+  }
+  EXPECT_TRUE(swarm.wire.empty());
+  EXPECT_FALSE(swarm[1].exchange->stats()[0].last_error.empty());
+  swarm.receive(whole);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.flow(0), 1.5);
+  swarm.expect_zero_sum();
+  swarm.expect_mirrored(0, 1);
+}
+
+struct Storm {
+  const char* channel;
+  const char* codec;
+  bool waits_for_round;
+};
+
+class EdgeStorm : public testing::TestWithParam<Storm> {};
+
+// One run of random values, requests, losses, copies and delays; then the wire drains.
+void weather(std::uint64_t seed, const Storm& storm) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng({.seed = seed, .stream = 10});
+  const auto fragments = static_cast<std::uint32_t>(1 + seed % 3);
+  Swarm swarm({.fragments = fragments,
+               .channel = storm.channel,
+               .codec = storm.codec,
+               .waits_for_round = storm.waits_for_round,
+               .reliable = false});
+  std::vector<std::uint64_t> rounds(2, 0);
+  const auto publish = [&](std::size_t end, std::uint64_t round) {
+    std::vector<double> value = swarm[end].value;
+    for (double& each : value) {
+      each += rng.normal();
+    }
+    constexpr Weight kWeights[] = {{1, 2}, {1, 3}, {1, 4}, {1, 7}};
+    rounds[end] = round;
+    swarm.publish(end, round, value, std::vector<Weight>(2, kWeights[rng.below(4)]));
+    swarm[end].exchange->answer_held();
+  };
+  publish(0, 0);
+  publish(1, 0);
+  for (int step = 0; step < 300; ++step) {
+    const std::size_t end = rng.below(2);
+    const auto fragment = static_cast<std::uint32_t>(rng.below(fragments));
+    const std::uint64_t dice = rng.below(100);
+    if (dice < 12) {
+      publish(end, rounds[end] + 1 + rng.below(2));
+    } else if (dice < 35) {
+      swarm.begin(end, 1 - end, fragment);
+    } else if (dice < 45) {
+      swarm.pass(milliseconds(5 + static_cast<std::int64_t>(rng.below(60))));
+    } else if (dice < 47) {
+      swarm[end].exchange->on_link_up(Swarm::id(1 - end));
+    } else if (dice < 48 && !swarm[end].exchange->is_in_flight(Swarm::id(1 - end), fragment)) {
+      swarm[end].channel->drop({Swarm::id(1 - end), fragment});
+    } else if (!swarm.wire.empty()) {
+      const std::size_t at = dice < 80 ? 0 : rng.below(swarm.wire.size());
+      const std::uint64_t fate = rng.below(10);
+      if (fate < 2) {
+        swarm.take(at);
+      } else if (fate < 4) {
+        swarm.receive(Flight(swarm.wire[at]));  // a copy stays behind
+      } else {
+        swarm.deliver(at);
+      }
+    }
+  }
+  const auto drain = [&] {
+    const std::uint64_t round = std::max(rounds[0], rounds[1]) + 1;
+    publish(0, round);
+    publish(1, round);
+    for (int tries = 0; tries < 12; ++tries) {
+      swarm.deliver_all();
+      swarm.pass(milliseconds(2100));
+    }
+    EXPECT_TRUE(swarm.wire.empty());
+    EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+    EXPECT_EQ(swarm[1].exchange->in_flight(), 0U);
+    EXPECT_EQ(swarm.mixes(0), swarm.mixes(1));
+    swarm.expect_zero_sum();
+  };
+  drain();
+  // One more of each, so that replicas dropped above are there to compare.
+  for (std::uint32_t fragment = 0; fragment < fragments; ++fragment) {
+    publish(0, std::max(rounds[0], rounds[1]) + 1);
+    publish(1, rounds[0]);
+    EXPECT_TRUE(swarm.begin(seed % 2, 1 - seed % 2, fragment));
+    drain();
+  }
+  if (std::string(storm.channel) == "edge-replica") {
+    swarm.expect_mirrored(0, 1);
+  }
+}
+
+TEST_P(EdgeStorm, FlowsCancelAndReplicasAgreeWhateverTheWireDoes) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    weather(seed, GetParam());
+    if (HasFailure()) {
+      return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         EdgeStorm,
+                         testing::Values(Storm{"edge-replica", "raw", true},
+                                         Storm{"edge-replica", "int8", false},
+                                         Storm{"edge-replica", "bf16", true},
+                                         Storm{"snapshot", "fp32", false}),
+                         [](const testing::TestParamInfo<Storm>& info) {
+                           std::string name = info.param.channel;
+                           std::erase(name, '-');
+                           return name + "_" + info.param.codec +
+                                  (info.param.waits_for_round ? "_rounds" : "_async");
+                         });
+
+}  // namespace
+}  // namespace hobnob

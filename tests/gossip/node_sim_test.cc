@@ -1,0 +1,503 @@
+// Whole swarms in virtual time: the same Node and Trainer as in live peers.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/hobnob/sim_swarm.h"
+#include "runtime/base/log.h"
+#include "topology/schedule.h"
+
+namespace hobnob {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Edits = std::vector<std::pair<std::string, Json>>;
+
+constexpr double kDeadline = 0.3;  // of hybrid, in seconds
+constexpr double kStallLimit = kDeadline + 0.1;
+
+Json with(const Json& document, const std::string& path, const Json& value) {
+  const std::size_t dot = path.find('.');
+  if (dot == std::string::npos) {
+    return Json(document).set(path, value);
+  }
+  const std::string key = path.substr(0, dot);
+  const Json* child = document.find(key);
+  return Json(document).set(key,
+                            with(child == nullptr ? Json() : *child, path.substr(dot + 1), value));
+}
+
+// Problem P1 for any number of peers.
+Json quadratic(std::size_t peers) {
+  Json document = parse_json(example_job("quadratic").value(), "quadratic").value();
+  Json curvature;
+  Json target;
+  for (std::size_t i = 0; i < peers; ++i) {
+    Json a;
+    Json b;
+    for (std::size_t k = 0; k < 6; ++k) {
+      a.push(1.0 + static_cast<double>((3 * i + 5 * k) % 7) / 2.0);
+      b.push(static_cast<double>((7 * i + 3 * k) % 11) - 5.0);
+    }
+    curvature.push(a);
+    target.push(b);
+  }
+  document = with(document, "workload.curvature", curvature);
+  return with(document, "workload.target", target);
+}
+
+Job job_of(Json document, const Edits& edits) {
+  for (const auto& [path, value] : edits) {
+    document = with(document, path, value);
+  }
+  Result<Job> job = parse_job(document.dump(), "test");
+  HOBNOB_CHECK(job.ok(), job.error().message.c_str());
+  return std::move(job).value();
+}
+
+Job p1(const Edits& edits) {
+  return job_of(parse_json(example_job("quadratic").value(), "quadratic").value(), edits);
+}
+
+struct Outcome {
+  SimResult result;
+  std::vector<std::string> lines;
+};
+
+Outcome simulate(const Job& job, const SimConfig& config) {
+  set_log_level(LogLevel::kError);
+  Outcome outcome;
+  Result<SimResult> result = run_simulation(
+      job, config,
+      [&](const SimRecord& record) { outcome.lines.push_back(to_json(record).dump()); }, nullptr);
+  if (!result.ok()) {
+    ADD_FAILURE() << result.error().message;
+    return outcome;
+  }
+  outcome.result = std::move(result).value();
+  for (const std::string& error : outcome.result.errors) {
+    ADD_FAILURE() << error;
+  }
+  return outcome;
+}
+
+std::vector<SimEvent> events(const std::string& text) {
+  return parse_sim_events(text, "test").value();
+}
+
+LinkModel link(const std::string& text) {
+  return parse_link_model(text, "test").value();
+}
+
+const char* const kBadLink = "delay=1ms,loss=10%,duplicate=10%,reorder=10%";
+
+// ---- Known answers (algorithms.md section 1). ----
+
+TEST(Golden, AtcReachesTheKnownFixedPoint) {
+  const SimRecord last = simulate(p1({{"rounds", 1500}}), {}).result.last;
+  EXPECT_NEAR(last.err.value_or(0.0), 0.827555094836, 1e-9);
+  EXPECT_NEAR(last.cons, 0.821959345110, 1e-9);
+  EXPECT_NEAR(last.merr.value_or(0.0), 0.096074294044, 1e-9);
+  EXPECT_LE(last.invariant_mean, 1e-12);
+  EXPECT_EQ(last.live_peers, 8U);
+}
+
+TEST(Golden, CtaReachesTheKnownFixedPoint) {
+  const Job job = p1({{"rounds", 1500}, {"gossip.order", "cta"}});
+  EXPECT_NEAR(simulate(job, {}).result.last.err.value_or(0.0), 1.142617292132, 1e-9);
+}
+
+TEST(Golden, ASmallStepHasTheKnownSmallerBias) {
+  const Job job = p1({{"rounds", 4000}, {"optimizer.learning_rate", 0.005}});
+  EXPECT_NEAR(simulate(job, {}).result.last.err.value_or(0.0), 0.115378316546, 1e-9);
+}
+
+TEST(Golden, TheFixedPointIsTheSameOverABadNetwork) {
+  SimConfig config;
+  config.link = link(kBadLink);
+  const SimRecord last = simulate(p1({{"rounds", 1500}}), config).result.last;
+  EXPECT_NEAR(last.err.value_or(0.0), 0.827555094836, 1e-9);
+  EXPECT_NEAR(last.cons, 0.821959345110, 1e-9);
+  EXPECT_NEAR(last.merr.value_or(0.0), 0.096074294044, 1e-9);
+  EXPECT_LE(last.invariant_mean, 1e-12);
+}
+
+// x <- W (x - eta A (x - b)), as it is written.
+double reference_err(std::size_t peers, const std::string& topology, std::uint64_t rounds) {
+  const Job job = job_of(quadratic(peers), {});
+  const Rows& a = job.workload.curvature;
+  const Rows& b = job.workload.target;
+  std::vector<PeerId> ids;
+  for (std::size_t i = 0; i < peers; ++i) {
+    ids.push_back({0, i + 1});
+  }
+  const auto schedule = make_schedule({.kind = topology, .seed = job.seed});
+  double squares = 0.0;
+  for (std::size_t k = 0; k < 6; ++k) {
+    std::vector<double> x(peers);
+    double best = 0.0;
+    double curvature = 0.0;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      for (std::size_t i = 0; i < peers; ++i) {
+        x[i] -= job.optimizer.learning_rate * a[i][k] * (x[i] - b[i][k]);
+      }
+      x = schedule->matrix(MembershipView(ids), round / 1024, round).apply(x);
+    }
+    for (std::size_t i = 0; i < peers; ++i) {
+      best += a[i][k] * b[i][k];
+      curvature += a[i][k];
+    }
+    for (const double value : x) {
+      squares += (value - best / curvature) * (value - best / curvature);
+    }
+  }
+  return std::sqrt(squares / static_cast<double>(peers));
+}
+
+TEST(Golden, EveryTopologyIsItsMatrix) {
+  for (const char* topology : {"ring", "complete", "exponential", "trie-pairs"}) {
+    for (const std::size_t peers : {2U, 3U, 5U, 8U}) {
+      SCOPED_TRACE(format("%s, %zu peers", topology, peers));
+      const Job job =
+          job_of(quadratic(peers), {{"rounds", 400}, {"gossip.topology.kind", topology}});
+      SimConfig config;
+      config.peers = peers;
+      const SimRecord last = simulate(job, config).result.last;
+      EXPECT_NEAR(last.err.value_or(0.0), reference_err(peers, topology, 400), 1e-9);
+      EXPECT_LE(last.invariant_mean, 1e-12);
+    }
+  }
+}
+
+TEST(Golden, FragmentsChangeNothing) {
+  const Job whole = p1({{"rounds", 200}});
+  const Job cut = p1({{"rounds", 200}, {"gossip.fragment_values", 1}});
+  const double err = simulate(whole, {}).result.last.err.value_or(0.0);
+  EXPECT_EQ(simulate(cut, {}).result.last.err.value_or(1.0), err);
+}
+
+TEST(Golden, SpeedsDoNotChangeASynchronousRun) {
+  const Job job = p1({{"rounds", 200}});
+  SimConfig config;
+  const double err = simulate(job, config).result.last.err.value_or(0.0);
+  config.speeds = {1.0, 1.0, 5.0};
+  EXPECT_EQ(simulate(job, config).result.last.err.value_or(1.0), err);
+}
+
+// ---- What always holds. ----
+
+TEST(Swarm, TheSameSeedGivesTheSameBytes) {
+  for (const char* mode : {"sync", "hybrid", "async"}) {
+    SCOPED_TRACE(mode);
+    const Job job = p1({{"rounds", 150}, {"gossip.mode", mode}});
+    SimConfig config;
+    config.link = link(kBadLink);
+    config.seed = 5;
+    config.record_every = 5;
+    const Outcome first = simulate(job, config);
+    const Outcome again = simulate(job, config);
+    EXPECT_EQ(first.lines.size(), 30U);
+    EXPECT_EQ(first.lines, again.lines);
+    EXPECT_EQ(to_json(first.result.last).dump(), to_json(again.result.last).dump());
+    EXPECT_EQ(first.result.events, again.result.events);
+    config.seed = 6;
+    EXPECT_NE(simulate(job, config).result.events, first.result.events);
+  }
+}
+
+TEST(Swarm, TheMeanStaysUnderLossDuplicationAndReordering) {
+  for (const char* mode : {"sync", "hybrid", "async"}) {
+    for (const char* topology : {"ring", "trie-pairs"}) {
+      for (const char* codec : {"raw", "int8"}) {
+        SCOPED_TRACE(format("%s %s %s", mode, topology, codec));
+        const Job job = p1({{"rounds", 300},
+                            {"gossip.mode", mode},
+                            {"gossip.topology.kind", topology},
+                            {"gossip.channel", "edge-replica"},
+                            {"gossip.codec.kind", codec}});
+        SimConfig config;
+        config.link = link(kBadLink);
+        const SimRecord last = simulate(job, config).result.last;
+        EXPECT_LE(last.invariant_mean, 1e-12);
+        EXPECT_LT(last.err.value_or(99.0), 2.0);
+      }
+    }
+  }
+}
+
+// A probe for one late fragment must neither end the wait for it nor mix the others again.
+TEST(Swarm, ASyncRoundIsExactWhateverIsLost) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(format("seed %llu", static_cast<unsigned long long>(seed)));
+    const Job job =
+        p1({{"rounds", 150}, {"gossip.fragment_values", 2}, {"gossip.deadline_ms", 100'000}});
+    SimConfig config;
+    const double err = simulate(job, config).result.last.err.value_or(0.0);
+    config.link = link("delay=100ms,loss=60%,duplicate=20%,reorder=20%");
+    config.link.watchdog = std::chrono::hours(1);
+    config.seed = seed;
+    const SimRecord last = simulate(job, config).result.last;
+    EXPECT_LE(last.invariant_mean, 1e-12);
+    EXPECT_NEAR(last.err.value_or(1.0), err, 1e-9);
+  }
+}
+
+TEST(Swarm, EveryCodecOfAReplicaHasTheSameFixedPoint) {
+  for (const char* codec : {"raw", "fp32", "bf16", "int8"}) {
+    SCOPED_TRACE(codec);
+    const Job job =
+        p1({{"rounds", 1500}, {"gossip.channel", "edge-replica"}, {"gossip.codec.kind", codec}});
+    const SimRecord last = simulate(job, {}).result.last;
+    EXPECT_NEAR(last.err.value_or(0.0), 0.827555094836, 1e-9);
+    EXPECT_LE(last.invariant_mean, 1e-12);
+  }
+}
+
+TEST(Swarm, UnequalSpeedsFinish) {
+  for (const char* mode : {"hybrid", "async"}) {
+    for (const char* topology : {"ring", "trie-pairs"}) {
+      SCOPED_TRACE(format("%s %s", mode, topology));
+      const Job job =
+          p1({{"rounds", 400}, {"gossip.mode", mode}, {"gossip.topology.kind", topology}});
+      SimConfig config;
+      config.speeds = {1.0, 1.0, 5.0};
+      const SimRecord last = simulate(job, config).result.last;
+      EXPECT_EQ(last.live_peers, 8U);
+      EXPECT_LE(last.invariant_mean, 1e-12);
+      EXPECT_LT(last.err.value_or(99.0), 2.0);
+    }
+  }
+}
+
+// ---- Faults and churn. ----
+
+Job hybrid(const char* topology, int rounds = 400) {
+  return p1({{"rounds", rounds}, {"gossip.mode", "hybrid"}, {"gossip.topology.kind", topology}});
+}
+
+// The one in trouble excepted.
+double longest_stall(const SimResult& result, std::size_t except) {
+  double longest = 0.0;
+  for (std::size_t peer = 0; peer < result.longest_stall.size(); ++peer) {
+    longest = peer == except ? longest : std::max(longest, result.longest_stall[peer]);
+  }
+  return longest;
+}
+
+TEST(Faults, AKilledPeerCostsAtMostOneDeadline) {
+  for (const char* topology : {"ring", "trie-pairs"}) {
+    for (std::size_t peer = 0; peer < 8; ++peer) {
+      SCOPED_TRACE(format("%s, peer %zu", topology, peer));
+      SimConfig config;
+      config.events = events(format("kill:%zu@%zums", peer, 1000 + 3 * peer));
+      const SimResult result = simulate(hybrid(topology), config).result;
+      EXPECT_EQ(result.last.live_peers, 7U);
+      EXPECT_LE(longest_stall(result, peer), kStallLimit);
+    }
+  }
+}
+
+TEST(Faults, AFrozenPeerCostsAtMostOneDeadlineAndComesBack) {
+  for (const char* topology : {"ring", "trie-pairs"}) {
+    for (std::size_t peer = 0; peer < 8; ++peer) {
+      SCOPED_TRACE(format("%s, peer %zu", topology, peer));
+      SimConfig config;
+      config.events = events(format("freeze:%zu@%zums+10s", peer, 1000 + 3 * peer));
+      const SimResult result = simulate(hybrid(topology, 1800), config).result;
+      EXPECT_EQ(result.last.live_peers, 8U);
+      EXPECT_LE(longest_stall(result, peer), kStallLimit);
+    }
+  }
+}
+
+TEST(Faults, ALeaverIsNotWaitedFor) {
+  for (const char* mode : {"sync", "hybrid", "async"}) {
+    for (std::size_t peer = 0; peer < 8; ++peer) {
+      SCOPED_TRACE(format("%s, peer %zu", mode, peer));
+      SimConfig config;
+      config.events = events(format("leave:%zu@1s", peer));
+      const SimResult result =
+          simulate(p1({{"rounds", 300}, {"gossip.mode", mode}}), config).result;
+      EXPECT_EQ(result.last.live_peers, 7U);
+      EXPECT_LE(longest_stall(result, peer), kStallLimit);
+      EXPECT_LT(result.last.err.value_or(99.0), 3.0);
+    }
+  }
+}
+
+TEST(Faults, AJoinerTakesTheParametersOfTheSwarm) {
+  for (const char* mode : {"sync", "hybrid", "async"}) {
+    for (const char* topology : {"ring", "trie-pairs"}) {
+      SCOPED_TRACE(format("%s %s", mode, topology));
+      SimConfig config;
+      config.events = events("join@2s,join@2100ms");
+      const SimResult result =
+          simulate(p1({{"rounds", 600}, {"gossip.mode", mode}, {"gossip.topology.kind", topology}}),
+                   config)
+              .result;
+      EXPECT_EQ(result.last.live_peers, 10U);
+      ASSERT_EQ(result.join_seconds.size(), 2U);
+      EXPECT_LT(result.join_seconds[0], 5.0);
+      EXPECT_LT(result.join_seconds[1], 5.0);
+      EXPECT_LT(result.last.err.value_or(99.0), 2.0);
+    }
+  }
+}
+
+TEST(Faults, AJoinerNeedsNoFirstPeer) {
+  for (const char* gone : {"leave:0@1s", "kill:0@1s"}) {
+    SCOPED_TRACE(gone);
+    SimConfig config;
+    config.events = events(std::string(gone) + ",join@3s");
+    const SimResult result = simulate(hybrid("trie-pairs", 800), config).result;
+    EXPECT_EQ(result.last.live_peers, 8U);
+    ASSERT_EQ(result.join_seconds.size(), 1U);
+    EXPECT_LT(result.join_seconds[0], 5.0);
+  }
+}
+
+TEST(Faults, APartitionThatHealsIsForgotten) {
+  for (const char* mode : {"hybrid", "async"}) {
+    for (const char* length : {"1s", "8s", "15s"}) {
+      SCOPED_TRACE(format("%s %s", mode, length));
+      SimConfig config;
+      config.events = events(format("partition:0-1@1s+%s,partition:2-5@1s+%s", length, length));
+      const SimResult result =
+          simulate(p1({{"rounds", 2200}, {"gossip.mode", mode}}), config).result;
+      EXPECT_EQ(result.last.live_peers, 8U);
+      EXPECT_LE(longest_stall(result, 99), kStallLimit);
+      EXPECT_NEAR(result.last.err.value_or(99.0), 0.8276, 0.25);
+      EXPECT_LE(result.last.invariant_mean, 1e-12);
+    }
+  }
+}
+
+TEST(Faults, HalfTheSwarmMayDie) {
+  SimConfig config;
+  config.events = events("kill:0@1s,kill:2@1s,kill:4@1100ms,freeze:5@1200ms+1s");
+  const SimResult result = simulate(hybrid("trie-pairs"), config).result;
+  EXPECT_EQ(result.last.live_peers, 5U);
+}
+
+// ---- Bytes. ----
+
+TEST(Bytes, Int8DifferencesCostAQuarter) {
+  Json document = parse_json(example_job("fashion-mlp").value(), "mlp").value();
+  const auto bytes = [&](const char* codec) {
+    const Job job = job_of(document, {{"rounds", 120},
+                                      {"target", Json()},
+                                      {"workload.layers", Json(Json::Array{16, 1024, 4})},
+                                      {"workload.batch", 4},
+                                      {"data.kind", "synthetic"},
+                                      {"gossip.topology.kind", "ring"},
+                                      {"gossip.codec.kind", codec}});
+    SimConfig config;
+    config.peers = 4;
+    const SimRecord last = simulate(job, config).result.last;
+    EXPECT_GT(last.accuracy, 0.8);
+    return last.bytes_per_peer;
+  };
+  EXPECT_LE(bytes("int8"), 0.27 * bytes("fp32"));
+}
+
+// ---- Everything at once. ----
+
+struct Campaign {
+  Job job;
+  SimConfig config;
+  bool is_exact = false;  // the sum of all flows must be zero
+  std::string command;
+};
+
+Campaign campaign(std::uint64_t seed) {
+  Rng rng({.seed = seed, .stream = 11});
+  const auto pick = [&](std::initializer_list<const char*> choices) {
+    return std::string(choices.begin()[rng.below(choices.size())]);
+  };
+  const std::size_t peers = 2 + rng.below(7);
+  const std::string mode = pick({"sync", "hybrid", "async"});
+  const std::string channel = pick({"edge-replica", "edge-replica", "snapshot"});
+  const std::string codec =
+      channel == "snapshot" ? pick({"raw", "fp32", "bf16"}) : pick({"raw", "fp32", "bf16", "int8"});
+  Campaign result;
+  result.job =
+      job_of(quadratic(peers),
+             {{"rounds", 150},
+              {"seed", static_cast<std::int64_t>(seed)},
+              {"gossip.mode", mode},
+              {"gossip.order", pick({"atc", "cta"})},
+              {"gossip.topology.kind", pick({"ring", "complete", "exponential", "trie-pairs"})},
+              {"gossip.local_steps", static_cast<std::int64_t>(1 + rng.below(2))},
+              {"gossip.fragment_values", static_cast<std::int64_t>(1 + rng.below(6))},
+              {"gossip.channel", channel},
+              {"gossip.codec.kind", codec}});
+  const std::string link_text =
+      format("delay=%zuus,jitter=%zums,loss=%zu%%,duplicate=%zu%%,reorder=%zu%%",
+             std::size_t{200 + rng.below(8000)}, std::size_t{rng.below(5)},
+             std::size_t{rng.below(15)}, std::size_t{rng.below(15)}, std::size_t{rng.below(15)});
+  std::string faults;
+  std::string churn;
+  bool loses_peers = false;
+  const auto add = [](std::string& list, const std::string& item) {
+    list += (list.empty() ? "" : ",") + item;
+  };
+  const std::size_t troubled = rng.below(3);
+  for (std::size_t k = 0; k < troubled; ++k) {
+    const std::size_t at = 100 + rng.below(1300);
+    const std::size_t peer = rng.below(peers);
+    const std::uint64_t kind = rng.below(peers > 3 ? 5 : 3);
+    if (kind == 0) {
+      add(churn, format("join@%zums", at));
+    } else if (kind == 1) {
+      add(faults, format("freeze:%zu@%zums+%zums", peer, at, std::size_t{100 + rng.below(1200)}));
+    } else if (kind == 2) {
+      add(faults, format("partition:%zu-%zu@%zums+%zums", peer, (peer + 1) % peers, at,
+                         std::size_t{100 + rng.below(4000)}));
+    } else {
+      loses_peers = true;
+      add(kind == 3 ? faults : churn,
+          format("%s:%zu@%zums", kind == 3 ? "kill" : "leave", peer, at));
+    }
+  }
+  result.config.peers = peers;
+  result.config.seed = seed;
+  result.config.link = link(link_text);
+  if (rng.below(3) == 0) {
+    result.config.speeds = {1.0, 1.0, 3.0};
+  }
+  result.config.events = events(churn);
+  const std::vector<SimEvent> more = events(faults);
+  result.config.events.insert(result.config.events.end(), more.begin(), more.end());
+  // In sync mode the sum is taken round by round, which a round cut short does not keep.
+  result.is_exact = !loses_peers && (mode != "sync" || result.config.events.empty());
+  result.command = format(
+      "hobnob simulate --job job.json --peers %zu --seed %llu --link %s%s%s%s%s%s\njob.json: %s",
+      peers, static_cast<unsigned long long>(seed), link_text.c_str(),
+      result.config.speeds.empty() ? "" : " --speeds 1,1,3", churn.empty() ? "" : " --churn ",
+      churn.c_str(), faults.empty() ? "" : " --faults ", faults.c_str(),
+      result.job.document.dump().c_str());
+  return result;
+}
+
+TEST(Campaign, SwarmsFinishAndTheMeanStaysUnderRandomTrouble) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Campaign each = campaign(seed);
+    SCOPED_TRACE(each.command);
+    const SimResult result = simulate(each.job, each.config).result;
+    EXPECT_GT(result.last.live_peers, 0U);
+    EXPECT_TRUE(std::isfinite(result.last.err.value_or(NAN)));
+    EXPECT_LT(result.last.err.value_or(NAN), 20.0);
+    if (each.is_exact) {
+      EXPECT_LE(result.last.invariant_mean, 1e-12);
+    }
+    if (HasFailure()) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hobnob

@@ -1,0 +1,129 @@
+#include "gossip/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace hobnob {
+namespace {
+
+template <typename T>
+constexpr DType kTypeOf = sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
+
+template <typename T>
+class OptimizerSteps : public testing::Test {
+ protected:
+  // A few ulps of the largest number that occurs.
+  static constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 1e-14;
+
+  static void step(Optimizer& optimizer, std::vector<T>& x, const std::vector<T>& g) {
+    optimizer.step(std::span<T>(x), std::span<const T>(g));
+  }
+
+  static std::vector<T> gradient(int step, std::size_t count) {
+    std::vector<T> g(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      g[k] = static_cast<T>(std::sin(1.0 + 3.0 * step + 0.7 * static_cast<double>(k)));
+    }
+    return g;
+  }
+};
+
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(OptimizerSteps, Types);
+
+TYPED_TEST(OptimizerSteps, SgdWithoutMomentumMovesAgainstTheGradient) {
+  using T = TypeParam;
+  const auto sgd = make_optimizer({.kind = "sgd", .learning_rate = 0.5}, kTypeOf<T>, 2);
+  std::vector<T> x{1, -2};
+  TestFixture::step(*sgd, x, {2, -4});
+  EXPECT_EQ(x, (std::vector<T>{0, 0}));
+}
+
+TYPED_TEST(OptimizerSteps, SgdHeavyBallIsTheHandComputedOne) {
+  using T = TypeParam;
+  const OptimizerConfig config{.kind = "sgd", .learning_rate = 0.5, .momentum = 0.5};
+  const auto sgd = make_optimizer(config, kTypeOf<T>, 1);
+  std::vector<T> x{8};
+  TestFixture::step(*sgd, x, {4});  // m 4
+  EXPECT_EQ(x[0], T{6});
+  TestFixture::step(*sgd, x, {2});  // m 4
+  EXPECT_EQ(x[0], T{4});
+  TestFixture::step(*sgd, x, {0});  // m 2
+  EXPECT_EQ(x[0], T{3});
+  sgd->reset();
+  TestFixture::step(*sgd, x, {0});
+  EXPECT_EQ(x[0], T{3});
+  TestFixture::step(*sgd, x, {2});
+  EXPECT_EQ(x[0], T{2});
+}
+
+TYPED_TEST(OptimizerSteps, SgdWeightDecayIsPartOfTheGradient) {
+  using T = TypeParam;
+  const OptimizerConfig config{
+      .kind = "sgd", .learning_rate = 0.5, .momentum = 0.5, .weight_decay = 0.25};
+  const auto sgd = make_optimizer(config, kTypeOf<T>, 1);
+  std::vector<T> x{8};
+  TestFixture::step(*sgd, x, {2});  // m 4
+  EXPECT_EQ(x[0], T{6});
+  TestFixture::step(*sgd, x, {0.5});  // m 2 + 2
+  EXPECT_EQ(x[0], T{4});
+}
+
+TYPED_TEST(OptimizerSteps, AdamWFollowsTheDoubleReference) {
+  using T = TypeParam;
+  constexpr std::size_t kCount = 5;
+  const OptimizerConfig config{.kind = "adamw", .learning_rate = 0.01, .weight_decay = 0.1};
+  const auto adamw = make_optimizer(config, kTypeOf<T>, kCount);
+  std::vector<T> x(kCount, T{1});
+  std::vector<double> reference(kCount, 1.0);
+  std::vector<double> first(kCount);
+  std::vector<double> second(kCount);
+  for (int t = 1; t <= 20; ++t) {
+    const std::vector<T> g = TestFixture::gradient(t, kCount);
+    TestFixture::step(*adamw, x, g);
+    for (std::size_t k = 0; k < kCount; ++k) {
+      const auto value = static_cast<double>(g[k]);
+      first[k] = 0.9 * first[k] + 0.1 * value;
+      second[k] = 0.999 * second[k] + 0.001 * value * value;
+      const double mean = first[k] / (1.0 - std::pow(0.9, t));
+      const double square = second[k] / (1.0 - std::pow(0.999, t));
+      reference[k] -= 0.01 * (mean / (std::sqrt(square) + 1e-8) + 0.1 * reference[k]);
+      EXPECT_NEAR(static_cast<double>(x[k]), reference[k], 10 * TestFixture::kTolerance)
+          << "step " << t << " value " << k;
+    }
+  }
+}
+
+TYPED_TEST(OptimizerSteps, AdamWFirstStepIsTheLearningRateInTheSignOfTheGradient) {
+  using T = TypeParam;
+  const auto adamw = make_optimizer({.kind = "adamw", .learning_rate = 0.25}, kTypeOf<T>, 2);
+  std::vector<T> x{1, 1};
+  TestFixture::step(*adamw, x, {static_cast<T>(1e-3), -300});
+  EXPECT_NEAR(static_cast<double>(x[0]), 0.75, 1e-5);
+  EXPECT_NEAR(static_cast<double>(x[1]), 1.25, 1e-5);
+}
+
+TYPED_TEST(OptimizerSteps, ResetForgetsEverything) {
+  using T = TypeParam;
+  for (const char* kind : {"sgd", "adamw"}) {
+    SCOPED_TRACE(kind);
+    const OptimizerConfig config{.kind = kind, .learning_rate = 0.01, .momentum = 0.9};
+    const auto used = make_optimizer(config, kTypeOf<T>, 3);
+    std::vector<T> x(3, T{1});
+    for (int t = 0; t < 5; ++t) {
+      TestFixture::step(*used, x, TestFixture::gradient(t, 3));
+    }
+    used->reset();
+    const auto fresh = make_optimizer(config, kTypeOf<T>, 3);
+    std::vector<T> y = x;
+    for (int t = 7; t < 12; ++t) {
+      TestFixture::step(*used, x, TestFixture::gradient(t, 3));
+      TestFixture::step(*fresh, y, TestFixture::gradient(t, 3));
+      EXPECT_EQ(x, y);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hobnob

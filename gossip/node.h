@@ -31,6 +31,7 @@ struct NodeConfig {
   GossipConfig gossip;
   MembershipConfig membership;
   std::string job;  // text that a guest gets who asks what is trained here
+  Duration age{0};                  // of the process at start(), which join_time counts in
   Duration join_timeout = std::chrono::seconds(30);
   Duration linger = std::chrono::seconds(5);  // at the end, for slower peers to finish beside
 };

@@ -177,7 +177,7 @@ void Node::start_download() {
 void Node::on_downloaded(std::uint64_t round,
                          const std::shared_ptr<Buffer>& parameters,
                          const PeerId& donor) {
-  status_.join_time = executor_.now() - started_at_;
+  status_.join_time = executor_.now() - started_at_ + config_.age;
   newest_round_ = std::max(newest_round_, round);
   log_info("joined at round %llu, %.2f s after start, with %zu fragments from %s",
            static_cast<unsigned long long>(newest_round_), seconds(status_.join_time),

@@ -43,6 +43,7 @@ struct PeerPlan {
   std::uint32_t min_peers = 1;
   std::string name;
   PeerId id;
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
 bool is_loopback(const Endpoint& endpoint) {
@@ -313,6 +314,7 @@ void LivePeer::make_node() {
   config.seed = plan_.job.seed;
   config.gossip = plan_.job.gossip;
   config.job = plan_.job.document.dump();
+  config.age = std::chrono::steady_clock::now() - plan_.started;
   config.join_timeout = Duration{static_cast<std::int64_t>(options_.join_timeout * 1e9)};
   node_ = std::make_unique<Node>(
       *gossip_, *shared_transport_, config,

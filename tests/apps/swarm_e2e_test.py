@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Whole-program tests: real peers on loopback that train, die, freeze, join and leave."""
+import json
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from support.processes import Peer, cpu_seconds, example_job, run  # noqa: E402
+
+DATA = "/usr/share/datasets/fashion-mnist"
+DEADLINE_MS = 300  # gossip.deadline_ms of hybrid mode
+HAS_DATA = os.path.isdir(DATA)
+
+
+class SwarmTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.peers = []
+
+    def tearDown(self):
+        for peer in self.peers:
+            peer.kill()
+        self.folder.cleanup()
+
+    def write_job(self, **changes):
+        path = os.path.join(self.folder.name, f"job{len(os.listdir(self.folder.name))}.json")
+        with open(path, "w") as file:
+            json.dump(example_job(**changes), file)
+        return path
+
+    def start(self, *arguments):
+        peer = Peer(*arguments)
+        self.peers.append(peer)
+        return peer.addresses()
+
+    def start_swarm(self, job, count):
+        first = self.start("--job", job, "--min-peers", count, "--name", "peer0", "--shard", 0)
+        for index in range(1, count):
+            self.start("--bootstrap", first.listen, "--min-peers", count, "--name", f"peer{index}", "--shard", index)
+        return self.peers
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_swarm_meets_its_target_and_says_so_in_json(self):
+        job = self.write_job(rounds=600, target={"metric": "accuracy", "at_least": 0.75})
+        done = run("swarm", "--job", job, "--peers", 3, "--json", timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        summary = json.loads(done.stdout)
+        self.assertEqual(summary["schema"], "hobnob.swarm/1")
+        self.assertTrue(summary["target_met"])
+        self.assertEqual([peer["exit"] for peer in summary["peers"]], [0, 0, 0])
+        for peer in summary["peers"]:
+            self.assertGreaterEqual(peer["accuracy"], 0.75)
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_missed_target_is_exit_1(self):
+        job = self.write_job(rounds=50, target={"metric": "accuracy", "at_least": 0.99})
+        self.assertEqual(run("swarm", "--job", job, "--peers", 2, timeout=60).returncode, 1)
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_survivors_of_a_kill_and_a_freeze_stall_no_longer_than_the_deadline(self):
+        job = self.write_job(name="fashion-mlp", rounds=1_000_000, evaluate_every=2000)
+        peers = self.start_swarm(job, 4)
+        peers[0].wait_until(lambda status: status["round"] > 200, 60)
+        peers[3].signal(signal.SIGKILL)
+        peers[0].wait_until(lambda status: status["members"] == 3, 30)
+        peers[2].signal(signal.SIGSTOP)
+        frozen_at = time.monotonic()
+        peers[0].wait_until(lambda status: status["members"] == 2, 30)
+        round_then = peers[0].get("/status")["round"]
+        peers[0].wait_until(lambda status: time.monotonic() - frozen_at > 20, 40)
+        self.assertGreater(peers[0].get("/status")["round"], round_then, "survivors went on")
+        peers[2].signal(signal.SIGCONT)
+        peers[2].wait_until(lambda status: status["state"] == "training" and status["members"] == 3, 30)
+        back = peers[2].get("/status")["rounds_done"]
+        peers[2].wait_until(lambda status: status["rounds_done"] > back + 50, 30)
+        stalls = {peer: peer.get("/status")["longest_stall_ms"] for peer in (peers[0], peers[1])}
+        print("longest stall of a survivor:", [f"{stall:.0f} ms" for stall in stalls.values()], file=sys.stderr)
+        for stall in stalls.values():
+            self.assertLess(stall, DEADLINE_MS + 100)
+        for peer in peers[:3]:
+            self.assertIsNone(peer.process.poll(), peer.log)
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_a_newcomer_joins_through_any_peer_after_the_first_has_left(self):
+        job = self.write_job(name="fashion-mlp", rounds=1_000_000)
+        peers = self.start_swarm(job, 3)
+        peers[1].wait_until(lambda status: status["round"] > 100, 60)
+        peers[0].signal(signal.SIGINT)
+        self.assertEqual(peers[0].finish(), 130)
+        peers[1].wait_until(lambda status: status["members"] == 2, 10)
+        newcomer = self.start("--bootstrap", peers[2].listen, "--name", "newcomer")
+        status = newcomer.wait_until(lambda status: status["rounds_done"] > 20, 30)
+        print(f"joined in {status['join_seconds']:.2f} s", file=sys.stderr)
+        self.assertGreater(status["round"], 100)
+        self.assertLess(status["join_seconds"], 5.0)
+        edges = peers[1].wait_until(
+            lambda edges: any(edge.get("name") == "newcomer" and edge["transactions"] > 0 for edge in edges["edges"]),
+            30, "/edges")
+        self.assertEqual(edges["schema"], "hobnob.edges/1")
+        newcomer.signal(signal.SIGTERM)
+        self.assertEqual(newcomer.finish(), 130)
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_int8_sends_a_quarter_of_the_bytes_at_the_same_accuracy(self):
+        results = {}
+        for codec in ("fp32", "int8"):
+            job = self.write_job(name="fashion-mlp", rounds=800, target=None, gossip__codec={"kind": codec})
+            done = run("swarm", "--job", job, "--peers", 3, "--json", timeout=180)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            peers = json.loads(done.stdout)["peers"]
+            results[codec] = (sum(p["edge_bytes_sent"] for p in peers) / sum(p["rounds"] for p in peers),
+                              min(p["accuracy"] for p in peers))
+        print("bytes a round, accuracy:", results, file=sys.stderr)
+        self.assertLessEqual(results["int8"][0], 0.27 * results["fp32"][0])
+        self.assertLess(abs(results["int8"][1] - results["fp32"][1]), 0.01)
+
+    def test_a_waiting_peer_uses_less_than_one_percent_of_a_core(self):
+        job = self.write_job(name="quadratic", workload__curvature=[[1.0], [2.0]], workload__target=[[1.0], [0.0]])
+        peer = self.start("--job", job)
+        peer.wait_until(lambda status: status["state"] == "waiting")
+        before, since = cpu_seconds(peer.process.pid), time.monotonic()
+        while time.monotonic() - since < 10:
+            peer.read(10 - (time.monotonic() - since))
+        used = (cpu_seconds(peer.process.pid) - before) / (time.monotonic() - since)
+        print(f"idle peer: {100 * used:.2f} % of a core", file=sys.stderr)
+        self.assertLess(used, 0.01)
+
+    def test_status_pages_are_schema_tagged(self):
+        job = self.write_job(name="quadratic", workload__curvature=[[1.0], [2.0]], workload__target=[[1.0], [0.0]])
+        peer = self.start("--job", job)
+        for page in ("status", "peers", "edges", "topology", "history", "job", "healthz"):
+            self.assertEqual(peer.get("/" + page)["schema"], f"hobnob.{page}/1")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -102,13 +102,15 @@ void EdgeExchange::on_request(const PeerId& peer, const Frame& frame) {
     if (asked.seq == slot.answer.seq && slot.answer.seq != 0) {
       ++from.stats.retransmits;
       send(peer, from, slot.answer, slot.answer_payload);
+    } else if (slot.answer.seq < asked.seq) {
+      // A late copy, which the other end will not care for; or the answer went with an edge dropped
+      // here, and it must ask anew.
+      refuse(peer, frame, slot, NackCode::kGap);
     }
     return;
   }
   if (slot.pending) {
-    // Either both asked at once, or the other end has applied ours and its reply is on the way (seq
-    // is one further).
-    if (asked.seq != slot.pending->seq || config_.self < peer) {
+    if (does_own_request_stand(peer, *slot.pending, asked)) {
       return;
     }
     settle_pending(peer, asked.fragment, false);
@@ -121,13 +123,25 @@ void EdgeExchange::on_request(const PeerId& peer, const Frame& frame) {
   answer_request(peer, frame, slot);
 }
 
+// The two ends have asked each other: whose request is to be answered.
+bool EdgeExchange::does_own_request_stand(const PeerId& peer,
+                                          const Pending& own,
+                                          const FrameHeader& asked) const {
+  if (asked.seq == own.seq) {
+    return config_.self < peer;
+  }
+  // A greater seq that follows this end's: the other end has settled it, and the answer is on the
+  // way. Else it asks again after a gap, and will not look at a lesser seq.
+  return asked.seq < own.seq || asked.base_seq == own.seq;
+}
+
 void EdgeExchange::answer_request(const PeerId& peer, const Frame& frame, Slot& slot) {
   const FrameHeader& asked = frame.header;
   if (is_stopped_ || !has_value_) {
     refuse(peer, frame, slot, NackCode::kBusy);
     return;
   }
-  if (asked.round + config_.stale_rounds < round_) {
+  if (asked.round < round_ && round_ - asked.round > config_.stale_rounds) {
     refuse(peer, frame, slot, NackCode::kPast);
     return;
   }
@@ -278,6 +292,14 @@ void EdgeExchange::on_nack(const PeerId& peer, const Frame& frame) {
   // the value now.
   channel_.drop({peer, nack.fragment});
   Pending& pending = *slot.pending;
+  if (pending.header.round != round_) {
+    if (!can_spend(nack.fragment, pending.proposal)) {
+      slot.done = std::max(slot.done, nack.base_seq);
+      settle_pending(peer, nack.fragment, false);
+      return;
+    }
+    spent_[nack.fragment] += pending.proposal.value();
+  }
   pending.seq = std::max(pending.seq, nack.base_seq) + 1;
   pending.header = header(FrameKind::kEdgeRequest, nack.fragment, pending.seq);
   pending.header.base_seq = slot.done;
@@ -318,6 +340,9 @@ void EdgeExchange::mix(const EdgeKey& key, Weight weight) {
 void EdgeExchange::settle_pending(const PeerId& peer, std::uint32_t fragment, bool mixed) {
   Slot& slot = edge(peer).slots[fragment];
   executor_.cancel(slot.pending->timer);
+  if (!mixed && slot.pending->header.round == round_) {
+    spent_[fragment] -= slot.pending->proposal.value();
+  }
   slot.pending.reset();
   events_.on_settled(peer, fragment, mixed);
 }
@@ -394,18 +419,26 @@ EdgeExchange::Edge& EdgeExchange::edge(const PeerId& peer) {
     found = edges_.emplace(peer, Edge{}).first;
     found->second.slots.resize(fragments_.size());
     found->second.stats.peer = peer;
+    const auto dropped = dropped_.find(peer);
+    if (dropped != dropped_.end()) {
+      for (std::size_t k = 0; k < fragments_.size(); ++k) {
+        found->second.slots[k].done = dropped->second[k];
+      }
+      dropped_.erase(dropped);
+    }
   }
   found->second.last_used = ++uses_;
   return found->second;
 }
 
 // The least recently met edge with nothing in flight loses its replicas; the next meeting costs a
-// snapshot.
+// snapshot. Its seqs are kept: one used twice would pass for a late copy at the other end.
 void EdgeExchange::evict_one() {
   auto oldest = edges_.end();
   for (auto each = edges_.begin(); each != edges_.end(); ++each) {
-    const bool is_busy = std::ranges::any_of(
-        each->second.slots, [](const Slot& slot) { return slot.pending != nullptr; });
+    const bool is_busy = std::ranges::any_of(each->second.slots, [](const Slot& slot) {
+      return slot.pending != nullptr || !slot.held.empty();
+    });
     if (!is_busy && (oldest == edges_.end() || each->second.last_used < oldest->second.last_used)) {
       oldest = each;
     }
@@ -415,6 +448,13 @@ void EdgeExchange::evict_one() {
   }
   for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
     channel_.drop({oldest->first, fragment});
+  }
+  if (dropped_.size() >= kMaxMembers) {
+    dropped_.erase(dropped_.begin());
+  }
+  std::vector<std::uint64_t>& seqs = dropped_[oldest->first];
+  for (const Slot& slot : oldest->second.slots) {
+    seqs.push_back(slot.done);
   }
   edges_.erase(oldest);
 }

@@ -129,6 +129,9 @@ class EdgeExchange {
   void send(const PeerId& peer, Edge& edge, const FrameHeader& header, const Bytes& payload);
   void send_request(const PeerId& peer, std::uint32_t fragment);
   void arm_retransmit(const PeerId& peer, std::uint32_t fragment);
+  bool does_own_request_stand(const PeerId& peer,
+                              const Pending& own,
+                              const FrameHeader& asked) const;
   void answer_request(const PeerId& peer, const Frame& frame, Slot& slot);
   void refuse(const PeerId& peer, const Frame& frame, Slot& slot, NackCode code);
   void apply_request(const PeerId& peer,
@@ -159,6 +162,7 @@ class EdgeExchange {
   // than 1, so that no peer ends with a negative share of its own value.
   std::vector<double> spent_;
   std::map<PeerId, Edge> edges_;
+  std::map<PeerId, std::vector<std::uint64_t>> dropped_;  // seqs settled on edges dropped
   std::uint64_t uses_ = 0;
   std::uint64_t poisoned_blocks_ = 0;
 };

@@ -63,9 +63,8 @@ Node::Node(Executor& executor,
                                bool mixed) { on_settled(peer, fragment, mixed); },
           .on_round_seen = [this](const PeerId& peer,
                                   std::uint64_t round) { on_round_seen(peer, round); },
-          .on_fell_behind = [this](
-                                const PeerId& /*peer*/,
-                                std::uint64_t round) { catch_up_ = std::max(catch_up_, round); }});
+          .on_fell_behind = [this](const PeerId& /*peer*/,
+                                   std::uint64_t round) { fall_behind(round); }});
   roster_.set_bootstrap(config.bootstrap);
 }
 
@@ -82,13 +81,17 @@ void Node::on_published(std::uint64_t round, std::shared_ptr<Buffer> y) {
     return;
   }
   spare_ = std::exchange(published_, std::move(y));
+  // What came since the last delivery belongs to the value that is shown: neighbours that answered
+  // a value without it would correct the same difference twice, and the swarm would swing ever
+  // wider.
+  cpu_vector_ops().axpy(1.0, mixer_->pending(), published_->view());
   open_round(round);
   is_opening_ = true;
   for (const auto& [peer, weight] : plan_) {
     const std::uint64_t their_round = membership_.find(peer)->record.round;
     if (barrier_.waits_for(peer) && their_round > round) {
       barrier_.excuse(peer);  // it has gone on without this round
-      catch_up_ = std::max(catch_up_, their_round);
+      fall_behind(their_round);
     }
     // The lower id asks; in async mode both do, and the lower id's question stands.
     if (is_reachable(peer) && (config_.self < peer || config_.gossip.mode == ClockMode::kAsync)) {
@@ -114,6 +117,7 @@ void Node::open_round(std::uint64_t round) {
   const MembershipView view = membership_.view();
   status_.view_digest = view.digest();
   plan_.clear();
+  begun_.clear();
   const auto rank = view.rank(config_.self);
   HOBNOB_CHECK(rank.has_value(), "training outside the view");
   for (const Exchange& each : schedule_->plan(view, *rank, status_.epoch, round).partners) {
@@ -131,6 +135,7 @@ void Node::open_round(std::uint64_t round) {
 }
 
 void Node::begin_edges(const PeerId& peer) {
+  begun_.insert(peer);
   for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
     const TriggerInput input{.fragment = fragment,
                              .round = status_.round,
@@ -182,7 +187,9 @@ void Node::on_probe(const PeerId& peer, const Frame& frame) {
     return;
   }
   if (asked == status_.round && is_round_open_ && plan_.contains(peer)) {
-    begin_edges(peer);  // does nothing for fragments in flight
+    if (!begun_.contains(peer)) {
+      begin_edges(peer);
+    }
     return;
   }
   send(peer,
@@ -197,15 +204,21 @@ void Node::on_probe(const PeerId& peer, const Frame& frame) {
 void Node::on_probe_refused(const PeerId& peer, const Frame& frame) {
   on_round_seen(peer, frame.header.round);
   if (frame.header.seq == status_.round) {
-    catch_up_ = std::max(catch_up_, frame.header.round);
+    fall_behind(frame.header.round);
     barrier_.excuse(peer);
     check_round();
   }
 }
 
 void Node::on_round_seen(const PeerId& peer, std::uint64_t round) {
-  newest_round_ = std::max(newest_round_, round);
-  membership_.set_round(peer, round);
+  const std::uint64_t real =
+      std::min(round, config_.rounds);  // no peer can be further than the end
+  newest_round_ = std::max(newest_round_, real);
+  membership_.set_round(peer, real);
+}
+
+void Node::fall_behind(std::uint64_t round) {
+  catch_up_ = std::max(catch_up_, std::min(round, config_.rounds));
 }
 
 void Node::finish_round() {
@@ -283,7 +296,9 @@ void Node::on_frame(const PeerId& peer, const Bytes& bytes) {
       }
       on_membership(membership_.merge(members.value(), executor_.now()));
       for (const MemberRecord& record : members.value()) {
-        newest_round_ = std::max(newest_round_, is_active(record.state) ? record.round : 0);
+        const bool counts = is_active(record.state);
+        newest_round_ =
+            std::max(newest_round_, counts ? std::min(record.round, config_.rounds) : 0);
       }
       return advance();
     }

@@ -3,7 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,7 @@ struct NodeConfig {
   GossipConfig gossip;
   MembershipConfig membership;
   std::string job;  // text that a guest gets who asks what is trained here
-  Duration age{0};                  // of the process at start(), which join_time counts in
+  Duration age{0};  // of the process at start(), which join_time counts in
   Duration join_timeout = std::chrono::seconds(30);
   Duration linger = std::chrono::seconds(5);  // at the end, for slower peers to finish beside
 };
@@ -124,6 +126,7 @@ class Node {
   void finish_round();
   bool is_reachable(const PeerId& peer) const;
   void on_probe(const PeerId& peer, const Frame& frame);
+  void fall_behind(std::uint64_t round);
   void on_probe_refused(const PeerId& peer, const Frame& frame);
   void on_round_seen(const PeerId& peer, std::uint64_t round);
 
@@ -137,6 +140,7 @@ class Node {
   void on_link_down(const PeerId& peer, const std::string& reason);
   void on_membership(const std::vector<MembershipChange>& changes);
   void tick();
+  void spread_members();
   void advance();
   bool has_quorum() const;
   void start_download();
@@ -177,6 +181,7 @@ class Node {
   TimerId deadline_ = 0;
   TimerId probe_ = 0;
   std::map<PeerId, Weight> plan_;
+  std::set<PeerId> begun_;                  // asked in this round
   std::uint64_t newest_round_ = 0;          // the furthest round seen anywhere
   std::uint64_t catch_up_ = 0;              // where this round's partners are, if past it
   std::vector<std::uint64_t> fired_round_;  // per fragment, for the trigger

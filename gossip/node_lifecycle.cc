@@ -82,10 +82,7 @@ void Node::on_membership(const std::vector<MembershipChange>& changes) {
     }
   }
   if (is_news && !is_ending_) {
-    const Bytes list = encode_members(membership_.records());
-    for (const PeerId& peer : roster_.gossip_targets()) {
-      send(peer, {.kind = FrameKind::kMembers}, list);
-    }
+    spread_members();
   }
   if (!changes.empty()) {
     check_round();
@@ -96,11 +93,15 @@ void Node::tick() {
   tick_ = executor_.after(kTick, [this] { tick(); });
   on_membership(membership_.tick(executor_.now()));
   roster_.dial_missing();
+  spread_members();
+  advance();
+}
+
+void Node::spread_members() {
   const Bytes list = encode_members(membership_.records());
   for (const PeerId& peer : roster_.gossip_targets()) {
     send(peer, {.kind = FrameKind::kMembers}, list);
   }
-  advance();
 }
 
 // Moves on from waiting states when what they wait for is there.
@@ -149,6 +150,13 @@ bool Node::has_quorum() const {
 
 void Node::start_download() {
   status_.state = NodeState::kJoining;
+  MemberRecord& self = membership_.self();
+  if (self.state != MemberState::kJoining) {
+    // Out of the others' plans until it has caught up: they would wait for it in vain.
+    ++self.incarnation;
+    self.state = MemberState::kJoining;
+    spread_members();
+  }
   download_ = std::make_unique<StateDownload>(
       executor_, fragments_, type_,
       StateDownload::Events{
@@ -178,7 +186,7 @@ void Node::on_downloaded(std::uint64_t round,
                          const std::shared_ptr<Buffer>& parameters,
                          const PeerId& donor) {
   status_.join_time = executor_.now() - started_at_ + config_.age;
-  newest_round_ = std::max(newest_round_, round);
+  newest_round_ = std::max(newest_round_, std::min(round, config_.rounds));
   log_info("joined at round %llu, %.2f s after start, with %zu fragments from %s",
            static_cast<unsigned long long>(newest_round_), seconds(status_.join_time),
            download_->total(), donor.short_hex().c_str());
@@ -191,10 +199,7 @@ void Node::on_downloaded(std::uint64_t round,
         std::make_shared<Buffer>(cpu_vector_ops().allocate(type_, published_->count())));
   }
   events_.begin(newest_round_ + 1, parameters);
-  const Bytes list = encode_members(membership_.records());
-  for (const PeerId& peer : roster_.gossip_targets()) {
-    send(peer, {.kind = FrameKind::kMembers}, list);
-  }
+  spread_members();
   executor_.post([this] { download_.reset(); });
 }
 

@@ -34,7 +34,8 @@ void RoundBarrier::excuse(const PeerId& peer) {
 
 void RoundBarrier::give_up(Time now) {
   for (const auto& [peer, fragments] : waiting_) {
-    learn(peer, std::max(now - opened_, usual_[peer]));
+    const auto usual = usual_.find(peer);
+    learn(peer, std::max(now - opened_, usual == usual_.end() ? Duration{0} : usual->second));
   }
   waiting_.clear();
 }

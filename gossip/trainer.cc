@@ -21,6 +21,7 @@ void Trainer::begin(std::uint64_t round, const std::shared_ptr<Buffer>& paramete
     optimizer_->reset();
   }
   flow_.reset();
+  executor_.cancel(step_timer_);
   start_round(round);
 }
 
@@ -41,7 +42,7 @@ void Trainer::start_round(std::uint64_t round) {
   }
   const Duration taken = config_.step_time * config_.local_steps;
   if (taken.count() > 0) {
-    executor_.after(taken, [this] { step(); });
+    step_timer_ = executor_.after(taken, [this] { step(); });
   } else {
     step();
   }

@@ -74,6 +74,7 @@ class Trainer {
   std::uint64_t next_round_ = 0;
   std::uint64_t steps_ = 0;
   bool has_stepped_ = false;
+  TimerId step_timer_ = 0;  // simulator
   Time ready_at_{0};
   std::shared_ptr<Buffer> flow_;   // delivered, not yet added
   std::shared_ptr<Buffer> spare_;  // to publish in

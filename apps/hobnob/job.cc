@@ -7,6 +7,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/hash.h"
+#include "runtime/wire/messages.h"
 
 namespace hobnob {
 
@@ -257,6 +258,14 @@ Result<Job> parse_job(std::string_view text, std::string_view name) {
                       read.error().message.c_str());
   }
   job.refresh_document();
+  const std::size_t bytes = job.document.dump().size();
+  if (bytes > kMaxJobBytes) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "%s: %zu bytes with its defaults; a swarm hands out jobs of at most %zu",
+                      std::string(name).c_str(),
+                      bytes,
+                      kMaxJobBytes);
+  }
   return job;
 }
 

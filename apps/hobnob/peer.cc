@@ -28,6 +28,7 @@ namespace hobnob {
 namespace {
 
 constexpr Duration kReportInterval = std::chrono::milliseconds(200);
+constexpr Duration kIdleInterval = std::chrono::seconds(1);
 constexpr Duration kProgressInterval = std::chrono::seconds(2);
 constexpr std::uint32_t kDefaultShards = 8;
 
@@ -352,15 +353,18 @@ void LivePeer::watch_signals() {
 
 // Gossip thread: the newest status goes to the loop thread.
 void LivePeer::share_status() {
-  gossip_->after(kReportInterval, [this] { share_status(); });
-  loop_->post([this, status = node_->status()] { board_.set_status(status); });
+  NodeStatus status = node_->status();
+  const bool is_idle = status.state == NodeState::kWaiting || status.state == NodeState::kConnecting;
+  gossip_->after(is_idle ? kIdleInterval : kReportInterval, [this] { share_status(); });
+  loop_->post([this, status = std::move(status)] { board_.set_status(status); });
 }
 
 // A line for `hobnob swarm`; one that does not fit into the pipe is skipped.
 void LivePeer::report() {
-  loop_->after(kReportInterval, [this] { report(); });
   board_.tick(seconds());
-  if (options_.report_fd >= 0) {
+  const bool is_watched = options_.report_fd >= 0;
+  loop_->after(is_watched ? kReportInterval : kIdleInterval / 2, [this] { report(); });
+  if (is_watched) {
     const std::string line = status_document(board_).dump() + "\n";
     [[maybe_unused]] const ssize_t written = write(options_.report_fd, line.data(), line.size());
   }

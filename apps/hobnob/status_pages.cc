@@ -168,9 +168,19 @@ Json history_document(const PeerBoard& board, std::uint64_t since, bool has_sinc
   return Json().set("schema", "hobnob.history/1").set("rounds", std::move(list));
 }
 
+// A label value: the format escapes the quote and the backslash.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char each : text) {
+    out += each == '"' || each == '\\' ? "\\" : "";
+    out += each;
+  }
+  return out;
+}
+
 std::string metrics_text(const PeerBoard& board) {
   std::string text;
-  const std::string label = "{peer=\"" + board.identity().name + "\"} ";
+  const std::string label = "{peer=\"" + escaped(board.identity().name) + "\"} ";
   const auto add = [&](const char* name, const char* type, double value) {
     text +=
         format("# TYPE hobnob_%s %s\nhobnob_%s%s%.17g\n", name, type, name, label.c_str(), value);
@@ -215,7 +225,10 @@ Json status_document(const PeerBoard& board) {
   json.set("listen", identity.listen.text()).set("http", identity.http.text());
   json.set("shard", static_cast<std::int64_t>(identity.shard))
       .set("parameters", count(identity.parameters));
-  json.set("round", count(status.round))
+  const std::uint64_t round =
+      board.history().empty() ? status.round
+                              : std::max(status.round, board.history().back().round);
+  json.set("round", count(round))
       .set("rounds", count(board.job().rounds))
       .set("epoch", count(status.epoch));
   json.set("rounds_done", count(board.rounds_done())).set("loss", board.loss());

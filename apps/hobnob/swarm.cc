@@ -1,6 +1,7 @@
 // hobnob swarm: N peer processes on this machine, one live table, one summary.
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -218,19 +219,23 @@ std::string SwarmRun::row(const SwarmPeer& peer) const {
   }
   const Json* accuracy = s.find("accuracy");
   const std::string shown = accuracy != nullptr && accuracy->is_number()
-                                ? format("%6.2f%%", 100.0 * accuracy->number())
-                                : "     - ";
-  return format(
-      "%-7s %7d %-10s %7.0f/%llu  loss %7.4f  acc %s  %7.0f smp/s  out %7.1f MB  in %7.1f MB  "
-      "peers %2.0f  stall max %4.0f ms",
-      peer.name.c_str(), peer.process->pid(), state.c_str(), number_at(s, "round"),
-      static_cast<unsigned long long>(job_.rounds), number_at(s, "loss"), shown.c_str(),
-      number_at(s, "samples_per_second"), total_at(s, "bytes_sent") / 1e6,
-      total_at(s, "bytes_received") / 1e6, number_at(s, "members"),
-      number_at(s, "longest_stall_ms"));
+                                ? format("%.2f%%", 100.0 * accuracy->number())
+                                : std::string("-");
+  return format("%-7s %7d %-10s %7.0f %8.4f %8s %9.0f %8.1f %8.1f %5.0f %7.0f ms",
+                peer.name.c_str(),
+                peer.process->pid(),
+                state.c_str(),
+                number_at(s, "round"),
+                number_at(s, "loss"),
+                shown.c_str(),
+                number_at(s, "samples_per_second"),
+                total_at(s, "bytes_sent") / 1e6,
+                total_at(s, "bytes_received") / 1e6,
+                number_at(s, "members"),
+                number_at(s, "longest_stall_ms"));
 }
 
-// A table redrawn in place on a terminal; elsewhere one line a peer every few seconds.
+// A table redrawn in place on a terminal; elsewhere the same table every few seconds.
 void SwarmRun::show(bool is_last) {
   if (options_.json || (elapsed() < next_show_ && !is_last)) {
     return;
@@ -239,10 +244,20 @@ void SwarmRun::show(bool is_last) {
   if (is_terminal_ && rows_shown_ > 0) {
     std::fprintf(stderr, "\x1b[%zuA", rows_shown_);
   }
+  std::vector<std::string> rows = {format("%-7s %7s %-10s %7s %8s %8s %9s %8s %8s %5s %10s",
+                                          "peer", "pid", "state", "round", "loss", "accuracy",
+                                          "samples/s", "MB out", "MB in", "peers", "stall max")};
   for (const SwarmPeer& peer : peers_) {
-    std::fprintf(stderr, "%s%s\n", row(peer).c_str(), is_terminal_ ? "\x1b[K" : "");
+    rows.push_back(row(peer));
   }
-  rows_shown_ = is_terminal_ ? peers_.size() : 0;
+  winsize window{};
+  const bool has_width = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+  for (const std::string& each : rows) {
+    // A row that wraps would spoil the cursor's way back.
+    const std::string shown = has_width ? each.substr(0, window.ws_col - 1U) : each;
+    std::fprintf(stderr, "%s%s\n", shown.c_str(), is_terminal_ ? "\x1b[K" : "");
+  }
+  rows_shown_ = is_terminal_ ? rows.size() : 0;
 }
 
 bool SwarmRun::all_ended() {

@@ -188,15 +188,20 @@ class Network final : public SimNetwork {
   }
 
   void set_partitioned(const PeerId& a, const PeerId& b, bool partitioned) override {
-    const auto pair = std::minmax(a, b);
+    // Not auto: minmax gives references, and the task below outlives a and b.
+    const std::pair<PeerId, PeerId> pair = std::minmax(a, b);
     if (!partitioned) {
       partitions_.erase(pair);
       return;
     }
-    partitions_.insert(pair);
-    world_.after(model_.watchdog, [this, pair] {
+    const std::uint64_t number = ++partition_count_;
+    if (!partitions_.emplace(pair, number).second) {
+      return;
+    }
+    world_.after(model_.watchdog, [this, pair, number] {
       SimLink* link = at(pair.first).link_to(pair.second);
-      if (partitions_.contains(pair) && link != nullptr) {
+      const auto still = partitions_.find(pair);
+      if (still != partitions_.end() && still->second == number && link != nullptr) {
         cut_link(at(pair.first), *link->other, link->id, "silent for the watchdog time");
       }
     });
@@ -318,7 +323,8 @@ class Network final : public SimNetwork {
   LinkModel model_;
   Rng rng_;
   std::map<PeerId, std::unique_ptr<Host>> hosts_;
-  std::set<std::pair<PeerId, PeerId>> partitions_;
+  std::map<std::pair<PeerId, PeerId>, std::uint64_t> partitions_;  // numbered
+  std::uint64_t partition_count_ = 0;
   std::map<PeerId, std::uint64_t> last_freeze_;
   std::uint64_t freezes_ = 0;
   std::uint64_t links_ = 0;

@@ -24,7 +24,7 @@ std::string refusal(const std::string& text) {
 void expect_refused(const std::string& text, const std::vector<std::string>& parts) {
   const std::string message = refusal(text);
   EXPECT_FALSE(message.empty()) << text;
-  EXPECT_EQ(message.rfind("job.json: ", 0), 0U) << message;
+  EXPECT_EQ(message.rfind("job.json:", 0), 0U) << message;
   for (const std::string& part : parts) {
     EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks " << part;
   }

@@ -570,6 +570,52 @@ TEST(EdgeExchange, AGapSnapshotIsOfTheValueNow) {
   swarm.expect_zero_sum();
 }
 
+TEST(EdgeExchange, AGapSnapshotSpendsTheWeightOfItsOwnValue) {
+  Swarm swarm({.ends = 3});
+  for (std::size_t end = 0; end < 3; ++end) {
+    swarm.publish(end, 0, static_cast<double>(end), kHalf);
+  }
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  swarm[1].channel->drop({Swarm::id(0), 0});
+  swarm.publish(0, 1, 2.0);
+  swarm.publish(1, 1, 4.0);
+  swarm.begin(0, 1);
+  swarm.deliver();
+  swarm.publish(0, 2, 3.0, {1, 1});
+  swarm.publish(2, 2, 5.0, {1, 1});
+  EXPECT_TRUE(swarm.begin(0, 2));  // all of it
+  swarm.deliver_all();
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+  EXPECT_EQ(swarm.mixes(1), 1U) << "there was no weight left for the snapshot";
+  swarm.expect_zero_sum();
+  swarm.publish(0, 3, 2.0);
+  swarm.publish(1, 3, 4.0);
+  swarm.begin(0, 1);
+  swarm.deliver_all();
+  EXPECT_EQ(swarm.mixes(1), 2U);
+  swarm.expect_zero_sum();
+  swarm.expect_mirrored(0, 1);
+}
+
+TEST(EdgeExchange, AnOutvotedRequestGivesItsWeightBack) {
+  Swarm swarm({.ends = 3, .waits_for_round = false});
+  for (std::size_t end = 0; end < 3; ++end) {
+    swarm.publish(end, 0, static_cast<double>(end), kThird);
+  }
+  // All ask all; end 2 is outvoted twice and still meets both.
+  for (std::size_t from = 0; from < 3; ++from) {
+    for (std::size_t to = 0; to < 3; ++to) {
+      EXPECT_TRUE(from == to || swarm.begin(from, to));
+    }
+  }
+  swarm.deliver_all();
+  for (std::size_t end = 0; end < 3; ++end) {
+    EXPECT_EQ(swarm.mixes(end), 2U);
+    EXPECT_NEAR(swarm.flow(end), 1.0 - static_cast<double>(end), 1e-15);
+  }
+}
+
 TEST(EdgeExchange, BothEndsRecoverWhenBothAskAfterAGap) {
   for (const std::size_t loser : {0U, 1U}) {
     SCOPED_TRACE("end " + std::to_string(loser) + " lost its replica");
@@ -917,18 +963,19 @@ TEST_P(EdgeStorm, FlowsCancelAndReplicasAgreeWhateverTheWireDoes) {
   }
 }
 
+std::string name_of_storm(const testing::TestParamInfo<Storm>& storm) {
+  std::string name = storm.param.channel;
+  std::erase(name, '-');
+  return name + "_" + storm.param.codec + (storm.param.waits_for_round ? "_rounds" : "_async");
+}
+
 INSTANTIATE_TEST_SUITE_P(All,
                          EdgeStorm,
                          testing::Values(Storm{"edge-replica", "raw", true},
                                          Storm{"edge-replica", "int8", false},
                                          Storm{"edge-replica", "bf16", true},
                                          Storm{"snapshot", "fp32", false}),
-                         [](const testing::TestParamInfo<Storm>& info) {
-                           std::string name = info.param.channel;
-                           std::erase(name, '-');
-                           return name + "_" + info.param.codec +
-                                  (info.param.waits_for_round ? "_rounds" : "_async");
-                         });
+                         name_of_storm);
 
 }  // namespace
 }  // namespace hobnob

@@ -16,8 +16,11 @@ class OptimizerSteps : public testing::Test {
   // A few ulps of the largest number that occurs.
   static constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 1e-14;
 
-  static void step(Optimizer& optimizer, std::vector<T>& x, const std::vector<T>& g) {
-    optimizer.step(std::span<T>(x), std::span<const T>(g));
+  static void step(Optimizer& optimizer,
+                   std::vector<T>& x,
+                   const std::vector<T>& g,
+                   double scale = 1.0) {
+    optimizer.step(Vec(std::span<T>(x)), ConstVec(std::span<const T>(g)), scale);
   }
 
   static std::vector<T> gradient(int step, std::size_t count) {
@@ -122,6 +125,33 @@ TYPED_TEST(OptimizerSteps, ResetForgetsEverything) {
       TestFixture::step(*fresh, y, TestFixture::gradient(t, 3));
       EXPECT_EQ(x, y);
     }
+  }
+}
+
+TYPED_TEST(OptimizerSteps, TheScaleMultipliesTheLearningRate) {
+  using T = TypeParam;
+  for (const char* kind : {"sgd", "adamw"}) {
+    SCOPED_TRACE(kind);
+    OptimizerConfig config{.kind = kind, .learning_rate = 0.25, .weight_decay = 0.125};
+    const auto scaled = make_optimizer(config, kTypeOf<T>, 3);
+    config.learning_rate = 0.125;
+    const auto half = make_optimizer(config, kTypeOf<T>, 3);
+    std::vector<T> x(3, T{1});
+    std::vector<T> y(3, T{1});
+    for (int t = 0; t < 5; ++t) {
+      TestFixture::step(*scaled, x, TestFixture::gradient(t, 3), 0.5);
+      TestFixture::step(*half, y, TestFixture::gradient(t, 3));
+      EXPECT_EQ(x, y);
+    }
+  }
+}
+
+TEST(LearningRate, SchedulesFallFromOneToZero) {
+  for (const double done : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    EXPECT_EQ(learning_rate_scale({.schedule = "constant"}, done), 1.0);
+    EXPECT_DOUBLE_EQ(learning_rate_scale({.schedule = "linear"}, done), 1.0 - done);
+    EXPECT_NEAR(learning_rate_scale({.schedule = "cosine"}, done),
+                std::pow(std::cos(done * std::acos(0.0)), 2.0), 1e-15);
   }
 }
 

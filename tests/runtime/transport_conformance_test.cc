@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::Carrier;
+using testing::config_of;
 using testing::End;
 using testing::hello_of;
 using testing::make_tcp_end;
@@ -63,7 +64,7 @@ class TransportConformance : public ::testing::TestWithParam<Carrier> {
 INSTANTIATE_TEST_SUITE_P(Over,
                          TransportConformance,
                          ::testing::Values(Carrier::kSim, Carrier::kTcp, Carrier::kUcx),
-                         [](const auto& info) { return testing::name_of(info.param); });
+                         [](const auto& each) { return testing::name_of(each.param); });
 
 std::vector<std::uint64_t> counting(std::size_t count) {
   std::vector<std::uint64_t> numbers(count);
@@ -412,8 +413,8 @@ TEST_P(TransportConformance, ThreeEndsKeepTheirLinksApart) {
 // The same link, each end on an executor of its own, so that one can stand still.
 class SlowReader : public ::testing::TestWithParam<bool> {};
 
-INSTANTIATE_TEST_SUITE_P(Over, SlowReader, ::testing::Bool(), [](const auto& info) {
-  return info.param ? "Ucx" : "Tcp";
+INSTANTIATE_TEST_SUITE_P(Over, SlowReader, ::testing::Bool(), [](const auto& each) {
+  return each.param ? "Ucx" : "Tcp";
 });
 
 TEST_P(SlowReader, StopsTheSenderAtItsLimitAndLosesNothing) {
@@ -427,9 +428,10 @@ TEST_P(SlowReader, StopsTheSenderAtItsLimitAndLosesNothing) {
   const auto reader_loop = make_uv_executor();
   End sender;
   End reader;
-  const auto a = make_tcp_end(*sender_loop, {.hello = hello_of(1), .max_queued_bytes = kLimit},
-                              with_lane, sender);
-  const auto b = make_tcp_end(*reader_loop, {.hello = hello_of(2)}, with_lane, reader);
+  TcpTransportConfig config = config_of(1);
+  config.max_queued_bytes = kLimit;
+  const auto a = make_tcp_end(*sender_loop, config, with_lane, sender);
+  const auto b = make_tcp_end(*reader_loop, config_of(2), with_lane, reader);
   const auto run_both = [&](const std::function<bool()>& is_done) {
     for (int turn = 0; turn < 5000 && !is_done(); ++turn) {
       testing::run_until(*sender_loop, is_done, milliseconds(1));
@@ -477,8 +479,8 @@ TEST(TcpTransport, MayBeDestroyedWithSendsOutstanding) {
   End b;
   int done = 0;
   {
-    auto from = make_tcp_end(*executor, {.hello = hello_of(1)}, false, a);
-    const auto to = make_tcp_end(*executor, {.hello = hello_of(2)}, false, b);
+    auto from = make_tcp_end(*executor, config_of(1), false, a);
+    const auto to = make_tcp_end(*executor, config_of(2), false, b);
     from->dial(b.address);
     ASSERT_TRUE(testing::run_until(*executor, [&] { return a.linked(b) && b.linked(a); }));
     for (std::uint64_t k = 0; k < 40; ++k) {
@@ -497,9 +499,11 @@ TEST(TcpTransport, RefusesLinksAboveItsLimitWhicheverIdIsLower) {
     End full;
     End first;
     End second;
-    const auto hub = make_tcp_end(*executor, {.hello = hello_of(id), .max_links = 1}, false, full);
-    const auto a = make_tcp_end(*executor, {.hello = hello_of(50)}, false, first);
-    const auto b = make_tcp_end(*executor, {.hello = hello_of(51)}, false, second);
+    TcpTransportConfig config = config_of(id);
+    config.max_links = 1;
+    const auto hub = make_tcp_end(*executor, config, false, full);
+    const auto a = make_tcp_end(*executor, config_of(50), false, first);
+    const auto b = make_tcp_end(*executor, config_of(51), false, second);
     a->dial(full.address);
     ASSERT_TRUE(
         testing::run_until(*executor, [&] { return first.linked(full) && full.linked(first); }));

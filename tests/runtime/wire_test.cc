@@ -60,7 +60,7 @@ std::vector<MemberRecord> sample_members() {
            .round = 5,
            .address = {"10.0.0.1", 6},
            .name = "a"},
-          {.peer = {7, 8}, .state = MemberState::kSuspect}};
+          {.peer = {7, 8}, .state = MemberState::kSuspect, .address = {}, .name = {}}};
 }
 
 TEST(Frame, SurvivesTheWire) {

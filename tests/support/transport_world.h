@@ -23,8 +23,18 @@ inline std::vector<Cidr> loopback_networks() {
 }
 
 inline Hello hello_of(std::uint64_t id) {
-  return {
-      .peer = {0, id}, .process = 1000 + id, .job_hash = 7, .name = "peer " + std::to_string(id)};
+  Hello hello;
+  hello.peer = {0, id};
+  hello.process = 1000 + id;
+  hello.job_hash = 7;
+  hello.name = "peer " + std::to_string(id);
+  return hello;
+}
+
+inline TcpTransportConfig config_of(std::uint64_t id) {
+  TcpTransportConfig config;
+  config.hello = hello_of(id);
+  return config;
 }
 
 // One end and everything that its transport reported, in order.

@@ -1,5 +1,6 @@
 #include "gossip/channel.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -34,6 +35,10 @@ class ReplicaChannel final : public Channel {
     ops_.subtract(value, std::as_const(found->second.sent).view(), difference);
     encoded.poisoned_blocks = codec_->encode(difference, RngKey{}, out);
     return encoded;
+  }
+
+  std::size_t max_bytes(std::size_t count) const override {
+    return std::max(codec_->max_bytes(count, type_), snapshot_codec_->max_bytes(count, type_));
   }
 
   bool can_apply(const EdgeKey& edge, bool is_snapshot) const override {

@@ -43,6 +43,9 @@ class Channel {
   // has none.
   virtual Encoded encode(const EdgeKey& edge, ConstVec value, bool as_snapshot, Bytes& out) = 0;
 
+  // No message about a fragment of `count` values is longer.
+  virtual std::size_t max_bytes(std::size_t count) const = 0;
+
   // Whether the message's base is here: a snapshot always, a difference only with replicas.
   virtual bool can_apply(const EdgeKey& edge, bool is_snapshot) const = 0;
   // Advances `received`, or kMalformed and no change.

@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::uint64_t kHashEvery = 64;  // transactions between replica comparisons
 constexpr Duration kMaxRetransmitWait = std::chrono::seconds(2);
+// A reliable link loses only what its full queue refused; a request may also be held for long by a
+// peer that has not come to its round.
+constexpr Duration kReliableWait = std::chrono::seconds(5);
+constexpr Duration kMaxReliableWait = std::chrono::seconds(60);
+constexpr Duration kLongestReckoned = std::chrono::seconds(2);
 constexpr double kWeightSlack = 1e-9;
 
 }  // namespace
@@ -49,6 +54,24 @@ void EdgeExchange::publish(std::uint64_t round,
   value_ = value;
   proposals_ = std::move(proposals);
   std::ranges::fill(spent_, 0.0);
+  if (!config_.waits_for_round) {
+    charge_in_flight();
+  }
+}
+
+// What was asked with earlier values and not answered yet will still come, and this value has none
+// of it: asked again and again meanwhile, neighbours would together correct more than the whole
+// difference. A peer silent for long is no longer reckoned with.
+void EdgeExchange::charge_in_flight() {
+  for (const auto& [peer, edge] : edges_) {
+    for (std::size_t fragment = 0; fragment < fragments_.size(); ++fragment) {
+      Pending* pending = edge.slots[fragment].pending.get();
+      if (pending != nullptr && executor_.now() - pending->begun < kLongestReckoned) {
+        pending->charged_round = round_;
+        spent_[fragment] += pending->proposal.value();
+      }
+    }
+  }
 }
 
 void EdgeExchange::answer_held() {
@@ -81,7 +104,9 @@ bool EdgeExchange::begin(const PeerId& peer, std::uint32_t fragment) {
   pending->header = header(FrameKind::kEdgeRequest, fragment, pending->seq);
   pending->header.base_seq = slot.done;
   pending->payload = encode({peer, fragment}, proposal, false, pending->header);
-  pending->wait = config_.retransmit_floor;
+  pending->wait = config_.reliable_transport ? kReliableWait : config_.retransmit_floor;
+  pending->begun = executor_.now();
+  pending->charged_round = round_;
   slot.pending = std::move(pending);
   send_request(peer, fragment);
   return true;
@@ -117,7 +142,11 @@ void EdgeExchange::on_request(const PeerId& peer, const Frame& frame) {
   }
   const bool is_early = !has_value_ || asked.round > round_;
   if (is_early && config_.waits_for_round && !is_stopped_) {
-    slot.held = encode_frame(asked, frame.payload);
+    const std::size_t longest =
+        kEdgeHeadBytes + channel_.max_bytes(fragments_[asked.fragment].count);
+    if (frame.payload.size() <= longest) {
+      slot.held = encode_frame(asked, frame.payload);
+    }
     return;
   }
   answer_request(peer, frame, slot);
@@ -206,10 +235,10 @@ void EdgeExchange::apply_request(const PeerId& peer,
     from.stats.last_error = received.error().message;
     log_warn("peer %s sent a bad request: %s", peer.short_hex().c_str(),
              received.error().message.c_str());
+    refuse(peer, frame, slot, NackCode::kBusy);  // asked again it would be as bad
     return;
   }
-  const ByteSpan own =
-      ByteSpan(reply_payload).subspan(sizeof(std::uint32_t) * 2 + sizeof(std::uint64_t));
+  const ByteSpan own = ByteSpan(reply_payload).subspan(kEdgeHeadBytes);
   channel_.commit(key, {(reply.flags & kFlagSnapshot) != 0, static_cast<CodecId>(reply.codec), own},
                   fragment.count);
   const Weight weight = std::min(theirs, mine);
@@ -262,8 +291,7 @@ void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
     return;
   }
   const FrameHeader& sent = slot.pending->header;
-  const ByteSpan own =
-      ByteSpan(slot.pending->payload).subspan(sizeof(std::uint32_t) * 2 + sizeof(std::uint64_t));
+  const ByteSpan own = ByteSpan(slot.pending->payload).subspan(kEdgeHeadBytes);
   channel_.commit(key, {(sent.flags & kFlagSnapshot) != 0, static_cast<CodecId>(sent.codec), own},
                   fragment.count);
   const Weight theirs{head.value().weight_numerator, head.value().weight_denominator};
@@ -292,12 +320,13 @@ void EdgeExchange::on_nack(const PeerId& peer, const Frame& frame) {
   // the value now.
   channel_.drop({peer, nack.fragment});
   Pending& pending = *slot.pending;
-  if (pending.header.round != round_) {
+  if (pending.charged_round != round_) {
     if (!can_spend(nack.fragment, pending.proposal)) {
       slot.done = std::max(slot.done, nack.base_seq);
       settle_pending(peer, nack.fragment, false);
       return;
     }
+    pending.charged_round = round_;
     spent_[nack.fragment] += pending.proposal.value();
   }
   pending.seq = std::max(pending.seq, nack.base_seq) + 1;
@@ -334,13 +363,18 @@ void EdgeExchange::mix(const EdgeKey& key, Weight weight) {
   with.stats.weight = weight;
   ++with.stats.transactions;
   with.stats.consensus_distance = std::sqrt(channel_.squared_difference(key));
+  const std::uint64_t seq = with.slots[key.fragment].done + 1;
+  if (key.fragment == 0 && (seq == 1 || seq % kHashEvery == 0)) {
+    with.stats.replica_hash = channel_.received_hash(key);
+    with.stats.replica_hash_seq = seq;
+  }
   channel_.settle(key);
 }
 
 void EdgeExchange::settle_pending(const PeerId& peer, std::uint32_t fragment, bool mixed) {
   Slot& slot = edge(peer).slots[fragment];
   executor_.cancel(slot.pending->timer);
-  if (!mixed && slot.pending->header.round == round_) {
+  if (!mixed && slot.pending->charged_round == round_) {
     spent_[fragment] -= slot.pending->proposal.value();
   }
   slot.pending.reset();
@@ -387,16 +421,14 @@ void EdgeExchange::send_request(const PeerId& peer, std::uint32_t fragment) {
 }
 
 void EdgeExchange::arm_retransmit(const PeerId& peer, std::uint32_t fragment) {
-  if (config_.reliable_transport) {
-    return;
-  }
+  const Duration longest = config_.reliable_transport ? kMaxReliableWait : kMaxRetransmitWait;
   Pending& pending = *edge(peer).slots[fragment].pending;
   executor_.cancel(pending.timer);
-  pending.timer = executor_.after(pending.wait, [this, peer, fragment] {
+  pending.timer = executor_.after(pending.wait, [this, peer, fragment, longest] {
     Edge& to = edge(peer);
     ++to.stats.retransmits;
     Pending& late = *to.slots[fragment].pending;
-    late.wait = std::min(2 * late.wait, kMaxRetransmitWait);
+    late.wait = std::min(2 * late.wait, longest);
     send_request(peer, fragment);
   });
 }
@@ -439,15 +471,22 @@ void EdgeExchange::evict_one() {
     const bool is_busy = std::ranges::any_of(each->second.slots, [](const Slot& slot) {
       return slot.pending != nullptr || !slot.held.empty();
     });
-    if (!is_busy && (oldest == edges_.end() || each->second.last_used < oldest->second.last_used)) {
+    if ((!is_busy || each->second.is_dead) &&
+        (oldest == edges_.end() || each->second.last_used < oldest->second.last_used)) {
       oldest = each;
     }
   }
-  if (oldest == edges_.end()) {
-    return;
+  if (oldest != edges_.end()) {
+    drop(oldest);
   }
+}
+
+void EdgeExchange::drop(std::map<PeerId, Edge>::iterator oldest) {
   for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
     channel_.drop({oldest->first, fragment});
+    if (oldest->second.slots[fragment].pending) {
+      executor_.cancel(oldest->second.slots[fragment].pending->timer);
+    }
   }
   if (dropped_.size() >= kMaxMembers) {
     dropped_.erase(dropped_.begin());
@@ -457,6 +496,27 @@ void EdgeExchange::evict_one() {
     seqs.push_back(slot.done);
   }
   edges_.erase(oldest);
+}
+
+void EdgeExchange::forget(const PeerId& peer) {
+  const auto found = edges_.find(peer);
+  if (found == edges_.end()) {
+    return;
+  }
+  const bool is_busy = std::ranges::any_of(
+      found->second.slots, [](const Slot& slot) { return slot.pending != nullptr; });
+  if (is_busy) {
+    found->second.is_dead = true;  // the last answer may be on its way
+  } else {
+    drop(found);
+  }
+}
+
+void EdgeExchange::set_dead(const PeerId& peer, bool is_dead) {
+  const auto found = edges_.find(peer);
+  if (found != edges_.end()) {
+    found->second.is_dead = is_dead;
+  }
 }
 
 bool EdgeExchange::is_in_flight(const PeerId& peer, std::uint32_t fragment) const {
@@ -477,7 +537,6 @@ std::vector<EdgeStats> EdgeExchange::stats() const {
   std::vector<EdgeStats> all;
   for (const auto& [peer, edge] : edges_) {
     EdgeStats stats = edge.stats;
-    stats.replica_hash = channel_.received_hash({peer, 0});
     for (const Slot& slot : edge.slots) {
       stats.seq = std::max(stats.seq, slot.done);
       stats.in_flight += slot.pending != nullptr ? 1U : 0U;

@@ -25,7 +25,10 @@ struct EdgeStats {
   std::uint64_t snapshots = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
-  std::uint64_t replica_hash = 0;   // of what this peer holds of the neighbour, first fragment
+  // Of what this peer held of the neighbour, first fragment, after transaction replica_hash_seq;
+  // the neighbour's word for the same seq is equal, or the replicas differ.
+  std::uint64_t replica_hash = 0;
+  std::uint64_t replica_hash_seq = 0;
   std::uint32_t in_flight = 0;      // fragments
   double consensus_distance = 0.0;  // |x_j - x_i| at the last transaction
   std::string last_error;
@@ -88,6 +91,10 @@ class EdgeExchange {
   void on_request(const PeerId& peer, const Frame& frame);
   void on_reply(const PeerId& peer, const Frame& frame);
   void on_nack(const PeerId& peer, const Frame& frame);
+  // The neighbour has left for good: what was kept for it is freed.
+  void forget(const PeerId& peer);
+  // A dead neighbour's edge may be dropped for another's sake, with what is in flight.
+  void set_dead(const PeerId& peer, bool is_dead);
   // Sends what is in flight again.
   void on_link_up(const PeerId& peer);
 
@@ -106,6 +113,8 @@ class EdgeExchange {
     FrameHeader header;
     Bytes payload;  // edge head, then the codec's bytes
     Weight proposal;
+    std::uint64_t charged_round = 0;  // whose value's weight the proposal has been taken from
+    Time begun{0};
     TimerId timer = 0;
     Duration wait{0};
   };
@@ -121,11 +130,14 @@ class EdgeExchange {
   struct Edge {
     std::vector<Slot> slots;
     std::uint64_t last_used = 0;
+    bool is_dead = false;
     EdgeStats stats;
   };
 
   Edge& edge(const PeerId& peer);
+  void charge_in_flight();
   void evict_one();
+  void drop(std::map<PeerId, Edge>::iterator oldest);
   void send(const PeerId& peer, Edge& edge, const FrameHeader& header, const Bytes& payload);
   void send_request(const PeerId& peer, std::uint32_t fragment);
   void arm_retransmit(const PeerId& peer, std::uint32_t fragment);

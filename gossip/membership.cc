@@ -7,6 +7,10 @@ namespace hobnob {
 
 namespace {
 
+constexpr std::uint32_t kMaxIncarnation = 1U << 30U;
+// The dead and the gone are remembered so long, so that late news does not bring them back.
+constexpr Duration kRemembered = std::chrono::hours(1);
+
 // Later in the life of a peer: the greater incarnation, then the greater state.
 bool supersedes(const MemberRecord& fresh, const MemberRecord& known) {
   return std::pair(fresh.incarnation, fresh.state) > std::pair(known.incarnation, known.state);
@@ -23,10 +27,13 @@ std::vector<MembershipChange> Membership::merge(const std::vector<MemberRecord>&
                                                 Time now) {
   std::vector<MembershipChange> changes;
   for (const MemberRecord& fresh : records) {
+    if (fresh.incarnation > kMaxIncarnation) {
+      continue;  // no peer lives so often; its own could not be raised above it
+    }
     if (fresh.peer == self_) {
       MemberRecord& mine = self();
       const bool is_slander =
-          fresh.state == MemberState::kSuspect || fresh.state == MemberState::kDead;
+          fresh.state != MemberState::kAlive && fresh.state != MemberState::kJoining;
       const bool is_leaving = mine.state == MemberState::kLeft;
       if (!is_leaving && fresh.incarnation >= mine.incarnation &&
           (is_slander || fresh.incarnation > mine.incarnation)) {
@@ -64,6 +71,9 @@ std::vector<MembershipChange> Membership::merge(const std::vector<MemberRecord>&
       }
     }
   }
+  // A full table may have forgotten, meanwhile, what it was told first.
+  std::erase_if(changes,
+                [this](const MembershipChange& each) { return !members_.contains(each.peer); });
   return changes;
 }
 
@@ -85,6 +95,7 @@ std::vector<MembershipChange> Membership::heard(const PeerId& peer, Time now) {
 void Membership::set_round(const PeerId& peer, std::uint64_t round) {
   const auto found = members_.find(peer);
   if (found != members_.end()) {
+    found->second.heard_round = std::max(found->second.heard_round, round);
     found->second.record.round = std::max(found->second.record.round, round);
   }
 }
@@ -116,6 +127,11 @@ std::vector<MembershipChange> Membership::left(const PeerId& peer, Time now) {
 
 std::vector<MembershipChange> Membership::tick(Time now) {
   std::vector<MembershipChange> changes;
+  std::erase_if(members_, [&](const auto& each) {
+    const MemberState state = each.second.record.state;
+    const bool is_gone = state == MemberState::kDead || state == MemberState::kLeft;
+    return is_gone && each.first != self_ && now - each.second.last_heard > kRemembered;
+  });
   for (auto& [peer, member] : members_) {
     if (peer == self_) {
       continue;
@@ -192,7 +208,7 @@ void Membership::forget_one_dead() {
   for (auto each = members_.begin(); each != members_.end(); ++each) {
     const MemberState state = each->second.record.state;
     const bool is_gone = state == MemberState::kDead || state == MemberState::kLeft;
-    if (is_gone &&
+    if (is_gone && each->first != self_ &&
         (oldest == members_.end() || each->second.last_heard < oldest->second.last_heard)) {
       oldest = each;
     }

@@ -21,7 +21,8 @@ struct MembershipConfig {
 
 // One member as this peer sees it.
 struct Member {
-  MemberRecord record;
+  MemberRecord record;            // its round may be hearsay
+  std::uint64_t heard_round = 0;  // from itself
   Time last_heard{0};
   std::string suspicion;  // why it is suspect or dead; empty while it is not
 };
@@ -44,6 +45,7 @@ class Membership {
   std::vector<MembershipChange> merge(const std::vector<MemberRecord>& records, Time now);
   // A frame came from this peer.
   std::vector<MembershipChange> heard(const PeerId& peer, Time now);
+  // It said so itself.
   void set_round(const PeerId& peer, std::uint64_t round);
   // Its link broke: suspect at once.
   std::vector<MembershipChange> link_lost(const PeerId& peer, const std::string& why, Time now);

@@ -88,7 +88,7 @@ void Node::on_published(std::uint64_t round, std::shared_ptr<Buffer> y) {
   open_round(round);
   is_opening_ = true;
   for (const auto& [peer, weight] : plan_) {
-    const std::uint64_t their_round = membership_.find(peer)->record.round;
+    const std::uint64_t their_round = membership_.find(peer)->heard_round;
     if (barrier_.waits_for(peer) && their_round > round) {
       barrier_.excuse(peer);  // it has gone on without this round
       fall_behind(their_round);
@@ -112,7 +112,6 @@ void Node::open_round(std::uint64_t round) {
   status_.round = round;
   catch_up_ = 0;
   status_.epoch = round / kRoundsPerEpoch;
-  newest_round_ = std::max(newest_round_, round);
   membership_.self().round = round;
   const MembershipView view = membership_.view();
   status_.view_digest = view.digest();
@@ -147,7 +146,7 @@ void Node::begin_edges(const PeerId& peer) {
       fired_round_[fragment] = status_.round;
     }
     if (!fires || !exchange_->begin(peer, fragment)) {
-      barrier_.settle(peer, executor_.now());
+      barrier_.skip(peer);
     }
   }
 }
@@ -213,8 +212,14 @@ void Node::on_probe_refused(const PeerId& peer, const Frame& frame) {
 void Node::on_round_seen(const PeerId& peer, std::uint64_t round) {
   const std::uint64_t real =
       std::min(round, config_.rounds);  // no peer can be further than the end
-  newest_round_ = std::max(newest_round_, real);
   membership_.set_round(peer, real);
+  // It is for the lower id to ask, and that one has gone on: in its plan this round had no such
+  // edge.
+  if (peer < config_.self && real > status_.round && is_round_open_ && barrier_.waits_for(peer)) {
+    fall_behind(real);
+    barrier_.excuse(peer);
+    check_round();
+  }
 }
 
 void Node::fall_behind(std::uint64_t round) {
@@ -228,14 +233,18 @@ void Node::finish_round() {
   const Duration waited = executor_.now() - opened_at_;
   status_.stall += waited;
   status_.longest_stall = std::max(status_.longest_stall, waited);
-  if (newest_round_ > status_.round + config_.gossip.rejoin_lag &&
+  if (catch_up_ > status_.round + config_.gossip.rejoin_lag &&
       status_.state == NodeState::kTraining) {
     log_info("round %llu, the swarm is at %llu: taking a neighbour's parameters",
              static_cast<unsigned long long>(status_.round),
-             static_cast<unsigned long long>(newest_round_));
+             static_cast<unsigned long long>(catch_up_));
     start_download();
     return;
   }
+  deliver_flow();
+}
+
+void Node::deliver_flow() {
   if (!spare_) {
     spare_ = std::make_shared<Buffer>(cpu_vector_ops().allocate(type_, published_->count()));
   }
@@ -274,6 +283,9 @@ void Node::on_frame(const PeerId& peer, const Bytes& bytes) {
     return;
   }
   const Frame& frame = parsed.value();
+  if (!roster_.is_linked(peer)) {
+    return on_guest_frame(peer, frame);
+  }
   status_.bytes_received[static_cast<std::uint8_t>(frame.header.kind)] += bytes.size();
   on_membership(membership_.heard(peer, executor_.now()));
   switch (frame.header.kind) {
@@ -296,18 +308,14 @@ void Node::on_frame(const PeerId& peer, const Bytes& bytes) {
       }
       on_membership(membership_.merge(members.value(), executor_.now()));
       for (const MemberRecord& record : members.value()) {
-        const bool counts = is_active(record.state);
-        newest_round_ =
-            std::max(newest_round_, counts ? std::min(record.round, config_.rounds) : 0);
+        if (record.peer == peer) {
+          on_round_seen(peer, record.round);
+        }
       }
       return advance();
     }
     case FrameKind::kLeave:
       return on_membership(membership_.left(peer, executor_.now()));
-    case FrameKind::kJobRequest:
-      send(peer, {.kind = FrameKind::kJob}, as_bytes(config_.job));
-      send(peer, {.kind = FrameKind::kMembers}, encode_members(membership_.records()));
-      return;
     case FrameKind::kStateRequest:
       return send_state(peer, frame.header.fragment);
     case FrameKind::kState:
@@ -318,6 +326,14 @@ void Node::on_frame(const PeerId& peer, const Bytes& bytes) {
     default:
       log_debug("peer %s sent a frame of unknown kind %d", peer.short_hex().c_str(),
                 static_cast<int>(frame.header.kind));
+  }
+}
+
+// A guest has shown no job hash: it may ask what is trained here, once, and nothing else.
+void Node::on_guest_frame(const PeerId& peer, const Frame& frame) {
+  if (frame.header.kind == FrameKind::kJobRequest && answered_guests_.insert(peer).second) {
+    send(peer, {.kind = FrameKind::kJob}, as_bytes(config_.job));
+    send_members({peer});
   }
 }
 

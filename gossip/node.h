@@ -124,6 +124,7 @@ class Node {
   void on_deadline();
   void probe_missing();
   void finish_round();
+  void deliver_flow();
   bool is_reachable(const PeerId& peer) const;
   void on_probe(const PeerId& peer, const Frame& frame);
   void fall_behind(std::uint64_t round);
@@ -132,6 +133,7 @@ class Node {
 
   // Frames.
   void on_frame(const PeerId& peer, const Bytes& bytes);
+  void on_guest_frame(const PeerId& peer, const Frame& frame);
   bool send(const PeerId& peer, const FrameHeader& header, ByteSpan payload);
   void send_state(const PeerId& peer, std::uint32_t fragment);
 
@@ -140,7 +142,11 @@ class Node {
   void on_link_down(const PeerId& peer, const std::string& reason);
   void on_membership(const std::vector<MembershipChange>& changes);
   void tick();
+  void forget_the_gone();
   void spread_members();
+  void send_members(const std::vector<PeerId>& targets);
+  std::uint64_t furthest_round() const;
+  void wait_for_donor(std::uint64_t furthest);
   void advance();
   bool has_quorum() const;
   void start_download();
@@ -182,10 +188,11 @@ class Node {
   TimerId probe_ = 0;
   std::map<PeerId, Weight> plan_;
   std::set<PeerId> begun_;                  // asked in this round
-  std::uint64_t newest_round_ = 0;          // the furthest round seen anywhere
   std::uint64_t catch_up_ = 0;              // where this round's partners are, if past it
   std::vector<std::uint64_t> fired_round_;  // per fragment, for the trigger
   TimerId tick_ = 0;
+  Time donor_seen_at_{0};  // while joining
+  std::set<PeerId> answered_guests_;
 };
 
 }  // namespace hobnob

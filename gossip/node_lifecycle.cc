@@ -12,8 +12,13 @@ namespace hobnob {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(250);
+// While the others are no further than this, a peer of the first hour still begins with its own
+// parameters, which are theirs.
+constexpr std::uint64_t kFirstRounds = 32;
 // Time for the last transactions and the goodbye to reach the others.
 constexpr Duration kLeaveGrace = std::chrono::milliseconds(300);
+constexpr Duration kDonorGrace = std::chrono::seconds(3);
+constexpr Duration kForgetAfter = std::chrono::seconds(30);
 constexpr Duration kGoodbyeGrace = std::chrono::milliseconds(50);
 
 double seconds(Duration duration) {
@@ -32,7 +37,11 @@ void Node::start() {
        .on_dial_failed =
            [this](const Endpoint& endpoint, const Error& error, RefuseCode code) {
              roster_.on_dial_failed(endpoint, error);
-             if (code == RefuseCode::kJobDiffers) {
+             const bool is_bootstrap =
+                 std::ranges::find(config_.bootstrap, endpoint) != config_.bootstrap.end();
+             // Later it is only a stranger where a member used to be.
+             if (code == RefuseCode::kJobDiffers && is_bootstrap &&
+                 status_.state == NodeState::kConnecting) {
                fail(Error{ErrorCode::kCancelled, error.message});
              }
            }});
@@ -50,12 +59,13 @@ void Node::on_link_up(const Hello& hello) {
   log_debug("link to %s (%s) up", hello.name.c_str(), hello.peer.short_hex().c_str());
   roster_.on_link_up(hello.peer);
   on_membership(membership_.heard(hello.peer, executor_.now()));
-  send(hello.peer, {.kind = FrameKind::kMembers}, encode_members(membership_.records()));
+  send_members({hello.peer});
   exchange_->on_link_up(hello.peer);
 }
 
 void Node::on_link_down(const PeerId& peer, const std::string& reason) {
   roster_.on_link_down(peer);
+  answered_guests_.erase(peer);
   if (membership_.find(peer) == nullptr) {
     return;
   }
@@ -80,8 +90,10 @@ void Node::on_membership(const std::vector<MembershipChange>& changes) {
     if (change.after != MemberState::kAlive) {
       barrier_.excuse(change.peer);
     }
+    exchange_->set_dead(change.peer, change.after == MemberState::kDead);
   }
   if (is_news && !is_ending_) {
+    roster_.dial_missing();
     spread_members();
   }
   if (!changes.empty()) {
@@ -92,24 +104,57 @@ void Node::on_membership(const std::vector<MembershipChange>& changes) {
 void Node::tick() {
   tick_ = executor_.after(kTick, [this] { tick(); });
   on_membership(membership_.tick(executor_.now()));
+  forget_the_gone();
   roster_.dial_missing();
   spread_members();
   advance();
 }
 
-void Node::spread_members() {
-  const Bytes list = encode_members(membership_.records());
-  for (const PeerId& peer : roster_.gossip_targets()) {
-    send(peer, {.kind = FrameKind::kMembers}, list);
+// A goodbye may overtake the last reply, which still counts.
+void Node::forget_the_gone() {
+  for (const auto& [peer, member] : membership_.members()) {
+    if (member.record.state == MemberState::kLeft &&
+        executor_.now() - member.last_heard > kForgetAfter) {
+      exchange_->forget(peer);
+    }
   }
+}
+
+void Node::spread_members() {
+  send_members(roster_.gossip_targets());
+}
+
+void Node::send_members(const std::vector<PeerId>& targets) {
+  const std::vector<MemberRecord> all = membership_.records();
+  for (std::size_t begin = 0; begin < all.size(); begin += kMaxMembersPerFrame) {
+    const std::size_t end = std::min(begin + kMaxMembersPerFrame, all.size());
+    const Bytes list = encode_members({all.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       all.begin() + static_cast<std::ptrdiff_t>(end)});
+    for (const PeerId& peer : targets) {
+      send(peer, {.kind = FrameKind::kMembers}, list);
+    }
+  }
+}
+
+// The furthest round among the members that could give this peer their parameters: what they said
+// themselves, not what others said of them.
+std::uint64_t Node::furthest_round() const {
+  std::uint64_t furthest = 0;
+  for (const auto& [peer, member] : membership_.members()) {
+    if (peer != config_.self && is_reachable(peer)) {
+      furthest = std::max(furthest, member.heard_round);
+    }
+  }
+  return furthest;
 }
 
 // Moves on from waiting states when what they wait for is there.
 void Node::advance() {
   const Duration age = executor_.now() - started_at_;
+  const std::uint64_t furthest = furthest_round();
   if (status_.state == NodeState::kConnecting) {
     const bool has_met = membership_.members().size() > 1 && !roster_.linked().empty();
-    if (has_met && newest_round_ > 0) {
+    if (has_met && furthest > 0) {
       start_download();
     } else if (has_met) {
       membership_.self().state = MemberState::kAlive;
@@ -122,17 +167,22 @@ void Node::advance() {
           roster_.last_error().empty() ? "no answer" : roster_.last_error().c_str()));
     }
   }
-  if (status_.state == NodeState::kWaiting && newest_round_ > 0 && !published_ &&
-      !config_.bootstrap.empty()) {
-    start_download();  // the others began while this peer was still counting them
-  } else if (status_.state == NodeState::kWaiting && has_quorum()) {
+  if (status_.state == NodeState::kWaiting && has_quorum() && furthest <= kFirstRounds) {
     status_.state = NodeState::kTraining;
     log_info("training starts with %zu peers", membership_.active());
     events_.begin(0, nullptr);
+  } else if (status_.state == NodeState::kWaiting && furthest > kFirstRounds) {
+    start_download();  // the others began while this peer was still counting them
+  }
+  if (status_.state == NodeState::kJoining) {
+    wait_for_donor(furthest);
   }
   if (status_.state == NodeState::kFinished) {
+    // A joiner counts: this peer may be the last that has the parameters.
     const bool all_done = std::ranges::all_of(membership_.members(), [this](const auto& each) {
-      return !is_active(each.second.record.state) || each.second.record.round >= config_.rounds;
+      const MemberState state = each.second.record.state;
+      const bool is_gone = state == MemberState::kDead || state == MemberState::kLeft;
+      return is_gone || each.second.record.round >= config_.rounds;
     });
     if (all_done || executor_.now() - finished_at_ > config_.linger) {
       leave();
@@ -148,8 +198,30 @@ bool Node::has_quorum() const {
   return active >= config_.min_peers && roster_.linked().size() >= links;
 }
 
+// A download whose donors are all gone: one that has parameters goes on with them, one that has
+// none gives up in the end.
+void Node::wait_for_donor(std::uint64_t furthest) {
+  if (furthest > 0) {
+    donor_seen_at_ = executor_.now();
+    return;
+  }
+  const Duration alone = executor_.now() - donor_seen_at_;
+  if (published_ && alone > kDonorGrace) {
+    log_info("no peer left to take parameters from: going on with the old ones");
+    download_.reset();
+    membership_.self().state = MemberState::kAlive;
+    status_.state = NodeState::kTraining;
+    spread_members();
+    deliver_flow();
+  } else if (!published_ && alone > config_.join_timeout) {
+    fail(Error{ErrorCode::kUnavailable,
+               "the peers that had the parameters are gone; start the swarm anew"});
+  }
+}
+
 void Node::start_download() {
   status_.state = NodeState::kJoining;
+  donor_seen_at_ = executor_.now();
   MemberRecord& self = membership_.self();
   if (self.state != MemberState::kJoining) {
     // Out of the others' plans until it has caught up: they would wait for it in vain.
@@ -169,9 +241,9 @@ void Node::start_download() {
                 std::optional<PeerId> best;
                 for (const auto& [peer, member] : membership_.members()) {
                   const bool is_further =
-                      !best || member.record.round > membership_.find(*best)->record.round;
+                      !best || member.heard_round > membership_.find(*best)->heard_round;
                   if (peer != config_.self && is_reachable(peer) && !tried.contains(peer) &&
-                      member.record.round > 0 && is_further) {
+                      member.heard_round > 0 && is_further) {
                     best = peer;
                   }
                 }
@@ -186,19 +258,19 @@ void Node::on_downloaded(std::uint64_t round,
                          const std::shared_ptr<Buffer>& parameters,
                          const PeerId& donor) {
   status_.join_time = executor_.now() - started_at_ + config_.age;
-  newest_round_ = std::max(newest_round_, std::min(round, config_.rounds));
+  const std::uint64_t donor_round = std::min(round, config_.rounds);
   log_info("joined at round %llu, %.2f s after start, with %zu fragments from %s",
-           static_cast<unsigned long long>(newest_round_), seconds(status_.join_time),
+           static_cast<unsigned long long>(donor_round), seconds(status_.join_time),
            download_->total(), donor.short_hex().c_str());
   membership_.self().state = MemberState::kAlive;
-  membership_.self().round = newest_round_;
+  membership_.self().round = donor_round;
   status_.state = NodeState::kTraining;
   // The flow gathered meanwhile belonged to the parameters given up.
   if (published_) {
     spare_ = mixer_->take(
         std::make_shared<Buffer>(cpu_vector_ops().allocate(type_, published_->count())));
   }
-  events_.begin(newest_round_ + 1, parameters);
+  events_.begin(donor_round + 1, parameters);
   spread_members();
   executor_.post([this] { download_.reset(); });
 }
@@ -208,7 +280,8 @@ void Node::on_training_finished() {
   finished_at_ = executor_.now();
   status_.round = config_.rounds;
   membership_.self().round = config_.rounds;
-  tick();
+  spread_members();
+  advance();
 }
 
 // New requests are refused from here on; what is in flight gets its reply, so that no flow is
@@ -220,6 +293,7 @@ void Node::leave() {
   is_ending_ = true;
   status_.state = NodeState::kLeaving;
   membership_.self().state = MemberState::kLeft;
+  download_.reset();
   exchange_->stop();
   executor_.cancel(deadline_);
   executor_.cancel(probe_);
@@ -245,6 +319,7 @@ void Node::fail(Error error) {
   is_ending_ = true;
   status_.state = NodeState::kFailed;
   status_.error = error.message;
+  download_.reset();
   executor_.cancel(tick_);
   executor_.post([this, error = std::move(error)] { events_.on_end(error); });
 }

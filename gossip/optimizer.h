@@ -12,7 +12,8 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // x (d,) moves along g (d,), both of the type the optimizer was made for, at `scale` x the learning rate.
+  // x (d,) moves along g (d,), both of the type the optimizer was made for, at `scale` x the
+  // learning rate.
   virtual void step(Vec x, ConstVec g, double scale) = 0;
   // Forgets momentum and moments, as after adopting another peer's parameters.
   virtual void reset() = 0;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr Duration kFirstBackoff = std::chrono::milliseconds(50);
 constexpr Duration kLongestBackoff = std::chrono::seconds(5);
+constexpr Duration kBetweenDials = std::chrono::seconds(1);
 constexpr std::size_t kGossipFanOut = 3;
 
 }  // namespace
@@ -26,28 +27,49 @@ void Roster::on_dial_failed(const Endpoint& endpoint, const Error& error) {
       Duration{static_cast<std::int64_t>(jitter * static_cast<double>(backoff.delay.count()))};
 }
 
-void Roster::dial(const Endpoint& endpoint) {
-  const auto found = backoff_.find(endpoint.text());
-  if (endpoint.port != 0 && (found == backoff_.end() || executor_.now() >= found->second.next)) {
-    transport_.dial(endpoint);
+bool Roster::dial(const Endpoint& endpoint) {
+  if (endpoint.port == 0) {
+    return false;
   }
+  Backoff& backoff = backoff_[endpoint.text()];
+  if (executor_.now() < backoff.next) {
+    return false;
+  }
+  // Whatever becomes of it, not again at once: a refusal as duplicate is no failure and is not
+  // reported.
+  backoff.next = executor_.now() + std::max(backoff.delay, kBetweenDials);
+  transport_.dial(endpoint);
+  return true;
 }
 
 void Roster::dial_missing() {
+  if (backoff_.size() > 2 * kMaxMembers) {
+    backoff_.clear();
+  }
   if (linked_.empty()) {
     for (const Endpoint& endpoint : bootstrap_) {
       dial(endpoint);
     }
   }
-  const bool is_small = membership_.members().size() <= kFullMeshPeers;
-  std::size_t dialed = 0;
+  std::set<std::string> reached;  // addresses that a linked peer has now
+  std::vector<const Member*> candidates;
   for (const auto& [peer, member] : membership_.members()) {
-    const bool has_left = member.record.state == MemberState::kLeft;
-    if (peer == membership_.self().peer || has_left || linked_.contains(peer)) {
-      continue;
+    if (linked_.contains(peer)) {
+      reached.insert(member.record.address.text());
+    } else if (peer != membership_.self().peer && member.record.state != MemberState::kLeft) {
+      candidates.push_back(&member);
     }
-    if (is_small || dialed++ < kGossipFanOut) {
-      dial(member.record.address);
+  }
+  for (std::size_t k = 0; k + 1 < candidates.size(); ++k) {
+    std::swap(candidates[k], candidates[k + rng_.below(candidates.size() - k)]);
+  }
+  std::ranges::stable_sort(candidates, {}, [](const Member* each) { return each->record.state; });
+  const std::size_t limit = membership_.active() <= kFullMeshPeers ? kFullMeshPeers : kGossipFanOut;
+  std::size_t dialed = 0;
+  for (const Member* each : candidates) {
+    const bool is_taken = reached.contains(each->record.address.text());
+    if (dialed < limit && !is_taken && dial(each->record.address)) {
+      ++dialed;
     }
   }
 }

@@ -48,7 +48,8 @@ class Roster {
     Duration delay{0};
   };
 
-  void dial(const Endpoint& endpoint);
+  // False when it is not due.
+  bool dial(const Endpoint& endpoint);
 
   Executor& executor_;
   Transport& transport_;

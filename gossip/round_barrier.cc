@@ -21,10 +21,24 @@ void RoundBarrier::expect(const PeerId& peer, std::uint32_t fragments) {
 }
 
 void RoundBarrier::settle(const PeerId& peer, Time now) {
+  const auto late = late_.find(peer);
+  if (late != late_.end()) {
+    // A deadline that was too short must not stay so: the edge takes at least this long.
+    Duration& usual = usual_[peer];
+    usual = std::max(usual, std::min(now - late->second, longest_));
+    late_.erase(late);
+  }
   const auto found = waiting_.find(peer);
   if (found != waiting_.end() && --found->second == 0) {
     waiting_.erase(found);
     learn(peer, now - opened_);
+  }
+}
+
+void RoundBarrier::skip(const PeerId& peer) {
+  const auto found = waiting_.find(peer);
+  if (found != waiting_.end() && --found->second == 0) {
+    waiting_.erase(found);
   }
 }
 
@@ -36,6 +50,11 @@ void RoundBarrier::give_up(Time now) {
   for (const auto& [peer, fragments] : waiting_) {
     const auto usual = usual_.find(peer);
     learn(peer, std::max(now - opened_, usual == usual_.end() ? Duration{0} : usual->second));
+  }
+  for (const auto& [peer, fragments] : waiting_) {
+    if (late_.size() < kMaxHistory) {
+      late_.try_emplace(peer, opened_);
+    }
   }
   waiting_.clear();
 }

@@ -20,6 +20,8 @@ class RoundBarrier {
   void expect(const PeerId& peer, std::uint32_t fragments);
   // One fragment of the edge is done.
   void settle(const PeerId& peer, Time now);
+  // One fragment of the edge was not even begun: nothing is learnt of its time.
+  void skip(const PeerId& peer);
   // The edge will not complete this round.
   void excuse(const PeerId& peer);
   // The round goes on without the rest; their usual time is taken to be at least what was waited.
@@ -42,7 +44,8 @@ class RoundBarrier {
   Duration longest_;
   Time opened_{0};
   std::map<PeerId, std::uint32_t> waiting_;  // fragments left
-  std::map<PeerId, Duration> usual_;         // moving average of completion times, of members met
+  std::map<PeerId, Time> late_;       // given up on, not settled since; when their round was opened
+  std::map<PeerId, Duration> usual_;  // moving average of completion times, of members met
 };
 
 }  // namespace hobnob

@@ -29,12 +29,16 @@ void StateDownload::start() {
 }
 
 void StateDownload::arm() {
-  retry_ = executor_.after(kRetry, [this] {
-    arm();
+  retry_ = executor_.after(wait_, [this] {
     if (received_count_ == received_at_retry_) {
+      // Twice as patient each time: what was asked of a slow link is still coming.
+      wait_ = std::min<Duration>(2 * wait_, kLongestRetry);
       switch_donor();
+    } else {
+      wait_ = kRetry;
     }
     received_at_retry_ = received_count_;
+    arm();
   });
 }
 

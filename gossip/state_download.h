@@ -43,6 +43,7 @@ class StateDownload {
   std::size_t total() const { return fragments_.size(); }
 
   static constexpr Duration kRetry = std::chrono::seconds(1);
+  static constexpr Duration kLongestRetry = std::chrono::seconds(30);
   static constexpr std::uint32_t kInFlight = 4;
 
  private:
@@ -61,6 +62,7 @@ class StateDownload {
   std::uint64_t round_ = 0;
   std::optional<PeerId> donor_;
   std::set<PeerId> tried_;
+  Duration wait_ = kRetry;
   TimerId retry_ = 0;
 };
 

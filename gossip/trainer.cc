@@ -54,6 +54,9 @@ void Trainer::step() {
   const double scale = learning_rate_scale(config_.optimizer, done);
   double loss = 0.0;
   for (std::uint32_t k = 0; k < config_.local_steps; ++k) {
+    if (is_stopped_) {
+      return;
+    }
     loss += workload_.gradient(steps_++);
     optimizer_->step(workload_.parameters(), workload_.gradients(), scale);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,7 +53,7 @@ class Trainer {
   // The answer to publish(round): x = y + flow, and on with `next_round`.
   void deliver(std::uint64_t round, std::uint64_t next_round, std::shared_ptr<Buffer> flow);
 
-  // No round after the running one.
+  // No step after the running one. Any thread.
   void stop() { is_stopped_ = true; }
 
   std::uint64_t steps() const { return steps_; }
@@ -69,7 +70,7 @@ class Trainer {
   Events events_;
   std::unique_ptr<Optimizer> optimizer_;
 
-  bool is_stopped_ = false;
+  std::atomic<bool> is_stopped_{false};
   std::uint64_t round_ = 0;
   std::uint64_t next_round_ = 0;
   std::uint64_t steps_ = 0;

@@ -53,7 +53,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   const int report_end = fcntl(report[1], F_DUPFD_CLOEXEC, 10);
   const int log_end = fcntl(log[1], F_DUPFD_CLOEXEC, 10);
   const pid_t parent = getpid();
-  const pid_t pid = fork();
+  const pid_t pid = report_end < 0 || log_end < 0 ? -1 : fork();
   if (pid == 0) {
     become(argv.data(), report_end, log_end, parent);
   }

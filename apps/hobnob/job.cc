@@ -262,9 +262,7 @@ Result<Job> parse_job(std::string_view text, std::string_view name) {
   if (bytes > kMaxJobBytes) {
     return make_error(ErrorCode::kInvalidArgument,
                       "%s: %zu bytes with its defaults; a swarm hands out jobs of at most %zu",
-                      std::string(name).c_str(),
-                      bytes,
-                      kMaxJobBytes);
+                      std::string(name).c_str(), bytes, kMaxJobBytes);
   }
   return job;
 }

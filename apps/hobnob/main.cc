@@ -1,7 +1,10 @@
 // hobnob: reads argv, runs one verb.
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "apps/hobnob/commands.h"
 
@@ -130,6 +133,7 @@ void add_job(CLI::App& app, JobOptions& o, int& code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a broken pipe or connection is an error where it is written to
   CLI::App app(
       "hobnob trains one model on machines that come and go: peers gossip, there is no master.",
       "hobnob");
@@ -157,6 +161,10 @@ int main(int argc, char** argv) {
     }
     std::fprintf(stderr, "hobnob: %s; see hobnob --help\n", error.what());
     return hobnob::kExitBadInput;
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "hobnob: standard output: %s\n", std::strerror(errno));
+    return hobnob::kExitFailed;
   }
   return code;
 }

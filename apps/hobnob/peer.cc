@@ -143,6 +143,10 @@ Result<PeerPlan> make_plan(const PeerOptions& options) {
   plan.id = random_peer_id();
   plan.name = options.name.empty() ? "peer-" + plan.id.short_hex().substr(0, 4)
                                    : options.name.substr(0, kMaxNameBytes);
+  if (!std::ranges::all_of(plan.name, [](char c) { return c >= ' ' && c <= '~'; })) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--name: printable ASCII only, at most %zu characters", kMaxNameBytes);
+  }
   if (options.device != "cpu") {
     return make_error(ErrorCode::kInvalidArgument, "--device %s: this build trains on cpu only",
                       options.device.c_str());
@@ -233,6 +237,9 @@ class LivePeer {
   std::unique_ptr<ThreadedTransport> shared_transport_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Node> node_;
+  std::thread gossip_thread_;
+  std::thread train_thread_;
+  std::thread ender_;  // waits for the two
   bool is_interrupted_ = false;
   Result<void> ended_;
 };
@@ -245,11 +252,18 @@ Result<void> LivePeer::open_sockets() {
                   .advertise = plan_.advertise,
                   .name = plan_.name};
   config.trusted_networks = plan_.trusted;
+  // No fragment is longer than twice the target; as raw values it is a snapshot, or a joiner's
+  // state.
+  const std::size_t values =
+      std::min(workload_->parameters().count(), 2 * plan_.job.gossip.fragment_values);
+  config.max_frame_bytes =
+      kFrameHeaderBytes + 65536 + values * bytes_of(workload_->parameters().type()) * 9 / 8;
   MakeLane make_lane;
   if (!options_.no_ucx) {
-    make_lane = [this](BulkLane::Events events) {
+    make_lane = [this, max_frame_bytes = config.max_frame_bytes](BulkLane::Events events) {
       BulkLaneConfig lane;
       lane.trusted_networks = plan_.trusted;
+      lane.max_frame_bytes = max_frame_bytes;
       lane.shared_memory = options_.shared_memory;
       return make_ucx_lane(*loop_, lane, std::move(events));
     };
@@ -339,7 +353,6 @@ void LivePeer::make_node() {
 }
 
 void LivePeer::watch_signals() {
-  std::signal(SIGPIPE, SIG_IGN);
   for (const int signal : {SIGINT, SIGTERM}) {
     loop_->on_signal(signal, [this] {
       if (std::exchange(is_interrupted_, true)) {
@@ -354,7 +367,8 @@ void LivePeer::watch_signals() {
 // Gossip thread: the newest status goes to the loop thread.
 void LivePeer::share_status() {
   NodeStatus status = node_->status();
-  const bool is_idle = status.state == NodeState::kWaiting || status.state == NodeState::kConnecting;
+  const bool is_idle =
+      status.state == NodeState::kWaiting || status.state == NodeState::kConnecting;
   gossip_->after(is_idle ? kIdleInterval : kReportInterval, [this] { share_status(); });
   loop_->post([this, status = std::move(status)] { board_.set_status(status); });
 }
@@ -388,11 +402,20 @@ void LivePeer::show_progress() {
       status.view.size(), board_.longest_stall_ms());
 }
 
+// The loop goes on until the other threads are done, so that a second Ctrl-C is heard.
 void LivePeer::end(const Result<void>& ended) {
+  if (ender_.joinable()) {
+    return;
+  }
   ended_ = ended;
+  trainer_->stop();
   train_->stop();
   gossip_->stop();
-  loop_->stop();
+  ender_ = std::thread([this] {
+    gossip_thread_.join();
+    train_thread_.join();
+    loop_->stop();
+  });
 }
 
 Result<int> LivePeer::run() {
@@ -418,11 +441,10 @@ Result<int> LivePeer::run() {
   });
   report();
   show_progress();
-  std::thread gossip([this] { gossip_->run(); });
-  std::thread train([this] { train_->run(); });
+  gossip_thread_ = std::thread([this] { gossip_->run(); });
+  train_thread_ = std::thread([this] { train_->run(); });
   loop_->run();
-  gossip.join();
-  train.join();
+  ender_.join();
   board_.set_status(node_->status());
   report();
   if (!ended_.ok()) {

@@ -33,7 +33,8 @@ void PeerBoard::add_round(const RoundRecord& record, double seconds) {
   }
   // The clocks of two threads differ by a tick or so.
   const double waited = milliseconds(record.stall);
-  const double stall = waited > 0.5 * uncounted_ms_ ? std::max(0.0, waited - uncounted_ms_) : waited;
+  const double stall =
+      waited > 0.5 * uncounted_ms_ ? std::max(0.0, waited - uncounted_ms_) : waited;
   uncounted_ms_ = 0.0;
   stall_ms_ += stall;
   longest_stall_ms_ = std::max(longest_stall_ms_, stall);

@@ -34,8 +34,8 @@ class PeerBoard {
 
   void set_status(NodeStatus status) { status_ = std::move(status); }
 
-  // Called every interval: a gap in the calls means that the process itself was stopped, which is no fault of its
-  // neighbours and does not count as a stall.
+  // Called every interval: a gap in the calls means that the process itself was stopped, which is
+  // no fault of its neighbours and does not count as a stall.
   void tick(double seconds);
   void add_round(const RoundRecord& record, double seconds);
   void set_final(const Evaluation& evaluation);
@@ -72,6 +72,7 @@ class PeerBoard {
   double stall_ms() const { return stall_ms_; }
 
   double longest_stall_ms() const { return longest_stall_ms_; }
+
   double frozen_ms() const { return frozen_ms_; }
 
   std::uint64_t bytes_sent() const;

@@ -158,30 +158,32 @@ Result<void> Simulation::add_peer(bool is_joiner) {
       executor, peer.host->transport(), node_config,
       cut_fragments(peer.workload->tensors(), job_.gossip.fragment_values),
       peer.workload->parameters().type(),
-      Node::Events{.begin =
-                       [&peer, &executor](std::uint64_t round, std::shared_ptr<Buffer> parameters) {
-                         peer.has_begun = true;
-                         executor.post([&peer, round, parameters = std::move(parameters)] {
-                           peer.trainer->begin(round, parameters);
-                         });
-                       },
-                   .deliver =
-                       [&peer, &executor](std::uint64_t round, std::uint64_t next,
-                                          std::shared_ptr<Buffer> flow) {
-                         executor.post([&peer, round, next, flow = std::move(flow)] {
-                           peer.trainer->deliver(round, next, flow);
-                         });
-                       },
-                   .on_end =
-                       [this, index](const Result<void>& ended) {
-                         if (!ended.ok()) {
-                           errors_.push_back(
-                               format("peer %zu: %s", index, ended.error().message.c_str()));
-                         }
-                         peers_[index]->trainer->stop();
-                         peers_[index]->is_live = false;
-                         emit_complete();
-                       }});
+      Node::Events{
+          .begin =
+              [this, &peer, &executor](std::uint64_t round, std::shared_ptr<Buffer> parameters) {
+                // One that starts over gives up its part of the mean.
+                has_lost_peers_ = has_lost_peers_ || (peer.has_begun && parameters);
+                peer.has_begun = true;
+                executor.post([&peer, round, parameters = std::move(parameters)] {
+                  peer.trainer->begin(round, parameters);
+                });
+              },
+          .deliver =
+              [&peer, &executor](std::uint64_t round, std::uint64_t next,
+                                 std::shared_ptr<Buffer> flow) {
+                executor.post([&peer, round, next, flow = std::move(flow)] {
+                  peer.trainer->deliver(round, next, flow);
+                });
+              },
+          .on_end =
+              [this, index](const Result<void>& ended) {
+                if (!ended.ok()) {
+                  errors_.push_back(format("peer %zu: %s", index, ended.error().message.c_str()));
+                }
+                peers_[index]->trainer->stop();
+                peers_[index]->is_live = false;
+                emit_complete();
+              }});
   (void)peer.host->transport().listen(address_of(index));
   executor.post([&peer] { peer.node->start(); });
   return {};
@@ -424,12 +426,15 @@ SimResult Simulation::result() {
   result.last = measure(end);
   result.last.loss = loss / static_cast<double>(end.values.size());
   result.last.accuracy = accuracy / static_cast<double>(end.values.size());
-  if (job_.gossip.mode != ClockMode::kSync && !has_lost_peers_) {
+  if (!has_lost_peers_) {
     double worst = 0.0;
     for (const double value : all_flows_) {
       worst = std::max(worst, std::abs(value) / static_cast<double>(peers_.size()));
     }
-    result.last.invariant_mean = worst;
+    result.flow_sum = worst;
+    if (job_.gossip.mode != ClockMode::kSync) {
+      result.last.invariant_mean = worst;
+    }
   }
   return result;
 }

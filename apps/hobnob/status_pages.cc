@@ -101,6 +101,7 @@ Json edges_document(const PeerBoard& board) {
     json.set("weight", format("%u/%u", edge.weight.numerator, edge.weight.denominator));
     json.set("seq", count(edge.seq)).set("transactions", count(edge.transactions));
     json.set("replica_hash", format("%016llx", static_cast<unsigned long long>(edge.replica_hash)));
+    json.set("replica_hash_seq", count(edge.replica_hash_seq));
     json.set("in_flight", static_cast<std::int64_t>(edge.in_flight))
         .set("retransmits", count(edge.retransmits));
     json.set("snapshots", count(edge.snapshots)).set("bytes_sent", count(edge.bytes_sent));
@@ -226,8 +227,7 @@ Json status_document(const PeerBoard& board) {
   json.set("shard", static_cast<std::int64_t>(identity.shard))
       .set("parameters", count(identity.parameters));
   const std::uint64_t round =
-      board.history().empty() ? status.round
-                              : std::max(status.round, board.history().back().round);
+      board.history().empty() ? status.round : std::max(status.round, board.history().back().round);
   json.set("round", count(round))
       .set("rounds", count(board.job().rounds))
       .set("epoch", count(status.epoch));

@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -52,20 +53,30 @@ std::string text_at(const Json& json, const char* key) {
 // A file that is gone when the swarm is.
 class TemporaryJob {
  public:
-  explicit TemporaryJob(const Job& job) {
-    char name[] = "/tmp/hobnob-job-XXXXXX";
-    const int fd = mkstemp(name);
-    path_ = name;
-    std::ofstream(path_) << job.document.dump(2) << "\n";
-    if (fd >= 0) {
-      ::close(fd);
-    }
-  }
-
+  TemporaryJob() = default;
   TemporaryJob(const TemporaryJob&) = delete;
   TemporaryJob& operator=(const TemporaryJob&) = delete;
 
-  ~TemporaryJob() { std::remove(path_.c_str()); }
+  ~TemporaryJob() {
+    if (!path_.empty()) {
+      std::remove(path_.c_str());
+    }
+  }
+
+  Result<void> write(const Job& job) {
+    char name[] = "/tmp/hobnob-job-XXXXXX";
+    const int fd = mkstemp(name);
+    std::FILE* file = fd < 0 ? nullptr : fdopen(fd, "w");
+    if (file == nullptr) {
+      return make_error(ErrorCode::kIo, "cannot make %s: %s", name, std::strerror(errno));
+    }
+    path_ = name;
+    const bool is_written = std::fputs(job.document.dump(2).c_str(), file) != EOF;
+    if (std::fclose(file) != 0 || !is_written) {
+      return make_error(ErrorCode::kIo, "cannot write %s: %s", name, std::strerror(errno));
+    }
+    return {};
+  }
 
   const std::string& path() const { return path_; }
 
@@ -78,7 +89,6 @@ class SwarmRun {
   SwarmRun(const SwarmOptions& options, Job job)
       : options_(options),
         job_(std::move(job)),
-        file_(job_),
         is_terminal_(isatty(STDERR_FILENO) != 0 && !options.json),
         started_(WallClock::now()) {}
 
@@ -222,16 +232,10 @@ std::string SwarmRun::row(const SwarmPeer& peer) const {
                                 ? format("%.2f%%", 100.0 * accuracy->number())
                                 : std::string("-");
   return format("%-7s %7d %-10s %7.0f %8.4f %8s %9.0f %8.1f %8.1f %5.0f %7.0f ms",
-                peer.name.c_str(),
-                peer.process->pid(),
-                state.c_str(),
-                number_at(s, "round"),
-                number_at(s, "loss"),
-                shown.c_str(),
-                number_at(s, "samples_per_second"),
-                total_at(s, "bytes_sent") / 1e6,
-                total_at(s, "bytes_received") / 1e6,
-                number_at(s, "members"),
+                peer.name.c_str(), peer.process->pid(), state.c_str(), number_at(s, "round"),
+                number_at(s, "loss"), shown.c_str(), number_at(s, "samples_per_second"),
+                total_at(s, "bytes_sent") / 1e6, total_at(s, "bytes_received") / 1e6,
+                peer.process->has_ended() ? 0.0 : number_at(s, "members"),
                 number_at(s, "longest_stall_ms"));
 }
 
@@ -244,9 +248,9 @@ void SwarmRun::show(bool is_last) {
   if (is_terminal_ && rows_shown_ > 0) {
     std::fprintf(stderr, "\x1b[%zuA", rows_shown_);
   }
-  std::vector<std::string> rows = {format("%-7s %7s %-10s %7s %8s %8s %9s %8s %8s %5s %10s",
-                                          "peer", "pid", "state", "round", "loss", "accuracy",
-                                          "samples/s", "MB out", "MB in", "peers", "stall max")};
+  std::vector<std::string> rows = {format("%-7s %7s %-10s %7s %8s %8s %9s %8s %8s %5s %10s", "peer",
+                                          "pid", "state", "round", "loss", "accuracy", "samples/s",
+                                          "MB out", "MB in", "peers", "stall max")};
   for (const SwarmPeer& peer : peers_) {
     rows.push_back(row(peer));
   }
@@ -321,19 +325,14 @@ int SwarmRun::summarize() {
         has_finished = true;
       }
     }
-    const std::string accuracy =
-        has_finished ? format("lowest accuracy %.2f%%", 100.0 * worst) : std::string("no peer finished");
+    const std::string accuracy = has_finished ? format("lowest accuracy %.2f%%", 100.0 * worst)
+                                              : std::string("no peer finished");
     const std::string target =
         job_.target.metric.empty()
             ? ""
             : format(" (target %.2f%% %s)", 100.0 * job_.target.at_least, met ? "met" : "missed");
-    std::printf("%s: %zu peers, %.1f s, %s%s, longest stall of a peer %.0f ms\n",
-                job_.name.c_str(),
-                peers_.size(),
-                wall,
-                accuracy.c_str(),
-                target.c_str(),
-                stall);
+    std::printf("%s: %zu peers, %.1f s, %s%s, longest stall of a peer %.0f ms\n", job_.name.c_str(),
+                peers_.size(), wall, accuracy.c_str(), target.c_str(), stall);
   }
   if (interruptions > 0) {
     return kExitInterrupted;
@@ -347,6 +346,10 @@ Result<int> SwarmRun::run() {
     return out.error();
   }
   out_ = std::move(out).value();
+  const Result<void> shared = file_.write(job_);
+  if (!shared.ok()) {
+    return shared.error();
+  }
   const Result<void> started = start_all();
   if (!started.ok()) {
     return started.error();

@@ -22,6 +22,8 @@ struct TcpTransportConfig {
   // Nothing heard for this long: the link goes down. Below 3 heartbeats a busy machine loses links
   // for nothing.
   Duration watchdog = std::chrono::seconds(5);
+  // A longer bulk frame closes the link. What the job's largest fragment needs is enough.
+  std::size_t max_frame_bytes = kFrameHeaderBytes + kMaxFramePayloadBytes;
   // Links, and connections still shaking hands. More are refused.
   std::size_t max_links = 1024;
   std::size_t max_pending = 64;

@@ -285,7 +285,7 @@ bool UvConnection::take_record() {
   const auto zero_b = reader.get<std::uint16_t>();
   const bool is_bulk = kind == kChunkRecord || kind == kLastChunkRecord;
   if ((kind != kControlRecord && !is_bulk) || zero_a != 0 || zero_b != 0 ||
-      (is_bulk && !bulk_allowed_)) {
+      (is_bulk && max_bulk_bytes_ == 0)) {
     fail("not the hobnob protocol");
     return false;
   }
@@ -318,6 +318,16 @@ bool UvConnection::take_body(std::uint8_t kind, Bytes body) {
     const Result<std::size_t> total = frame_bytes(plain);
     if (!total.ok()) {
       fail(total.error().message);
+      return false;
+    }
+    if (total.value() > max_bulk_bytes_) {
+      fail(
+          format("bulk frame of %zu bytes; the limit here is %zu", total.value(), max_bulk_bytes_));
+      return false;
+    }
+    if (total.value() > max_bulk_bytes_) {
+      fail(
+          format("bulk frame of %zu bytes; the limit here is %zu", total.value(), max_bulk_bytes_));
       return false;
     }
     assembling_total_ = total.value();

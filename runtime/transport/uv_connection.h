@@ -51,10 +51,10 @@ class UvConnection {
 
   std::uint64_t received_bytes() const { return received_bytes_; }
 
-  // Raised from kMaxHelloBytes to the real limits when the other end has introduced itself.
-  void trust_lengths() {
+  // The other end has introduced itself: from kMaxHelloBytes to the real limits. 0: no bulk.
+  void trust(std::size_t max_bulk_bytes) {
     max_control_bytes_ = kFrameHeaderBytes + kMaxControlPayloadBytes;
-    bulk_allowed_ = true;
+    max_bulk_bytes_ = max_bulk_bytes;
   }
 
   static constexpr const char* kClosedByPeer = "closed by the other side";
@@ -107,7 +107,7 @@ class UvConnection {
   Bytes assembling_;  // bulk frame so far
   std::size_t assembling_total_ = 0;
   std::size_t max_control_bytes_ = kMaxHelloBytes;
-  bool bulk_allowed_ = false;
+  std::size_t max_bulk_bytes_ = 0;
 };
 
 }  // namespace hobnob

@@ -19,6 +19,9 @@ namespace {
 using LinkId = LaneKey;
 
 constexpr std::size_t kMaxEarlyFrames = 64;
+// A lane that does not come up costs a handshake deadline: after so many to an address, bulk to it
+// goes over TCP.
+constexpr int kMaxLaneFailures = 2;
 
 enum class Stage { kConnecting, kHello, kAwaitAccept, kLane, kUp };
 
@@ -30,6 +33,8 @@ struct Link {
   TimerId deadline = 0;
   Hello remote;
   std::string remote_text;
+  std::string remote_host;
+  bool has_offered = false;  // a lane
   bool lane_up = false;
   std::vector<Bytes> early;  // frames of an other end that saw its lane come up first
   Refusal refusal;           // received, or sent
@@ -89,7 +94,11 @@ class TcpTransport final : public Transport {
 
   void start(Events events) override {
     events_ = std::move(events);
+    is_started_ = true;
     schedule_heartbeat();
+    if (std::exchange(has_waiting_, false)) {
+      accept_connection();
+    }
   }
 
   Result<Endpoint> listen(const Endpoint& endpoint) override;
@@ -125,6 +134,7 @@ class TcpTransport final : public Transport {
 
   Link& add_link(const Endpoint& dialed);
   UvConnection::Events connection_events(LinkId id);
+  void on_connection();
   void accept_connection();
   void connect(const Endpoint& endpoint, const sockaddr* address);
   void dial_failed(const Endpoint& endpoint, const std::string& why, RefuseCode code);
@@ -153,10 +163,14 @@ class TcpTransport final : public Transport {
   std::shared_ptr<bool> alive_;
   Events events_;
   std::unique_ptr<BulkLane> lane_;
+  bool is_started_ = false;
+  bool has_waiting_ =
+      false;  // a connection came before start(); libuv holds it and those behind it
   uv_tcp_t* listener_ = nullptr;
   LinkId last_id_ = 0;
   std::map<LinkId, Link> links_;
   std::map<PeerId, LinkId> by_peer_;
+  std::map<std::string, int> lane_failures_;  // by the other end's host
   std::set<std::string> dialing_;
   std::set<Lookup*> lookups_;
   TimerId heartbeat_ = 0;
@@ -183,7 +197,7 @@ Result<Endpoint> TcpTransport::listen(const Endpoint& endpoint) {
     code = uv_listen(reinterpret_cast<uv_stream_t*>(listener_), 128,
                      [](uv_stream_t* stream, int status) {
                        if (status == 0) {
-                         static_cast<TcpTransport*>(stream->data)->accept_connection();
+                         static_cast<TcpTransport*>(stream->data)->on_connection();
                        }
                      });
   }
@@ -226,6 +240,14 @@ UvConnection::Events TcpTransport::connection_events(LinkId id) {
           .on_frame = [this, id](Priority priority,
                                  Bytes bytes) { on_frame(id, priority, std::move(bytes)); },
           .on_closed = [this, id](const std::string& reason) { drop(id, reason); }};
+}
+
+void TcpTransport::on_connection() {
+  if (is_started_) {
+    accept_connection();
+  } else {
+    has_waiting_ = true;
+  }
 }
 
 void TcpTransport::accept_connection() {
@@ -306,6 +328,7 @@ void TcpTransport::dial_failed(const Endpoint& endpoint, const std::string& why,
 void TcpTransport::say_hello(Link& link) {
   link.stage = Stage::kHello;
   link.remote_text = link.connection->remote_text();
+  link.remote_host = link.connection->remote_address();
   send_frame(link, FrameKind::kHello, encode_hello(config_.hello));
 }
 
@@ -336,7 +359,8 @@ void TcpTransport::on_frame(LinkId id, Priority priority, Bytes bytes) {
     }
     return;
   }
-  if (link->stage == Stage::kLane && link->early.size() < kMaxEarlyFrames) {
+  if (link->stage == Stage::kLane && priority == Priority::kControl &&
+      link->early.size() < kMaxEarlyFrames) {
     link->early.push_back(std::move(bytes));
     return;
   }
@@ -440,7 +464,8 @@ Result<void> TcpTransport::on_hello(Link& link, ByteSpan payload) {
     refuse(link, RefuseCode::kFull, "this peer has all the links it can hold");
     return {};
   }
-  link.connection->trust_lengths();
+  // A guest asks one question; it has no use for bulk.
+  link.connection->trust(has_guest ? 0 : config_.max_frame_bytes);
   if (link.remote.peer < mine.peer) {
     link.stage = Stage::kAwaitAccept;
     return {};
@@ -474,12 +499,15 @@ void TcpTransport::offer_lane(Link& link) {
   LaneInvite offer;
   const std::string local = link.connection->local_address();
   const bool has_guest = link.remote.job_hash == 0 || config_.hello.job_hash == 0;
-  if (lane_ != nullptr && !has_guest && is_inside(config_.trusted_networks, local) &&
+  const bool is_hopeless = lane_failures_[link.remote_host] >= kMaxLaneFailures;
+  if (lane_ != nullptr && !has_guest && !is_hopeless &&
+      is_inside(config_.trusted_networks, local) &&
       is_inside(config_.trusted_networks, link.connection->remote_address())) {
     Result<Bytes> bytes = lane_->offer(local);
     if (bytes.ok()) {
       offer.offer = std::move(bytes).value();
       uv_random(nullptr, nullptr, &offer.token, sizeof offer.token, 0, nullptr);
+      link.has_offered = true;
       lane_->accept(link.id, offer.token);
     } else {
       log_debug("no bulk lane on %s: %s", local.c_str(), bytes.error().message.c_str());
@@ -546,6 +574,11 @@ void TcpTransport::drop(LinkId id, const std::string& reason) {
   executor_.cancel(link.deadline);
   if (lane_ != nullptr && link.stage >= Stage::kLane) {
     lane_->close(id);
+  }
+  if (link.stage == Stage::kLane && link.has_offered &&
+      ++lane_failures_[link.remote_host] == kMaxLaneFailures) {
+    log_warn("no bulk lane to %s comes up (%s): bulk goes over tcp", link.remote_host.c_str(),
+             reason.c_str());
   }
   const auto mapped = by_peer_.find(link.remote.peer);
   if (mapped != by_peer_.end() && mapped->second == id) {
@@ -627,6 +660,7 @@ void TcpTransport::on_lane_up(LaneKey key) {
   Link* link = find(key);
   if (link != nullptr && link->stage == Stage::kLane) {
     link->lane_up = true;
+    lane_failures_.erase(link->remote_host);
     come_up(*link);
   }
 }

@@ -20,6 +20,8 @@ inline constexpr std::size_t kMaxHostBytes = 253;
 inline constexpr std::size_t kMaxReasonBytes = 512;
 inline constexpr std::size_t kMaxJobBytes = 512U << 10U;
 inline constexpr std::size_t kMaxMembers = 4096;
+// The longest records together stay within a control frame; longer lists travel in several.
+inline constexpr std::size_t kMaxMembersPerFrame = 2048;
 inline constexpr std::size_t kMaxLaneOfferBytes = 1024;
 
 struct Hello {
@@ -86,6 +88,8 @@ struct EdgeHead {
 
   bool operator==(const EdgeHead&) const = default;
 };
+
+inline constexpr std::size_t kEdgeHeadBytes = 16;
 
 // ONLY APPEND TO THIS LIST.
 enum class NackCode : std::uint8_t {

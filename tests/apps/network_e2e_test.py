@@ -32,6 +32,9 @@ class NetworkTest(unittest.TestCase):
             ip("-n", space, "addr", "add", f"10.77.0.{number}/24", "dev", "veth0")
             if ip("-n", space, "link", "set", "veth0", "up").returncode != 0:
                 self.skipTest("SKIPPED: no veth pairs here")
+        for space in self.spaces:
+            if not any("state UP" in ip("-n", space, "link", "show", "veth0").stdout for _ in range(500)):
+                self.skipTest("SKIPPED: the veth pair does not come up")
         self.folder = tempfile.TemporaryDirectory()
         self.peers = []
 
@@ -71,7 +74,8 @@ class NetworkTest(unittest.TestCase):
             if edges and edges[0].get("bulk_bytes_sent", 0) > 1_000_000:
                 return edges[0]
             peer.read(0.1)
-        self.fail(f"no exchange: {edges}\n{peer.log}")
+        logs = "\n".join(each.log for each in self.peers if each.read(0) or True)
+        self.fail(f"no exchange: {edges}\n{logs}")
 
     def listeners(self, number, process):
         done = subprocess.run(self.inside(number, "ss", "-Htlnp"), capture_output=True, text=True)

@@ -2,198 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <deque>
 
-#include "runtime/base/log.h"
-#include "runtime/base/rng.h"
+#include "tests/gossip/exchange_swarm.h"
 
 namespace hobnob {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr std::size_t kPerFragment = 4;
-constexpr Weight kThird{1, 3};
-constexpr Weight kHalf{1, 2};
-
-struct Flight {
-  std::size_t from = 0;
-  std::size_t to = 0;
-  Bytes bytes;
-
-  FrameHeader header() const { return parse_frame(bytes).value().header; }
-};
-
-struct Setup {
-  std::size_t ends = 2;
-  std::uint32_t fragments = 1;
-  std::string channel = "edge-replica";
-  std::string codec = "raw";
-  bool waits_for_round = true;
-  bool reliable = true;
-  std::size_t max_edges = 64;
-  std::uint64_t stale_rounds = 200;
-};
-
-// Exchanges joined by a wire whose frames move only when the test says so.
-class Swarm {
- public:
-  struct Settled {
-    PeerId peer;
-    std::uint32_t fragment = 0;
-    bool mixed = false;
-
-    bool operator==(const Settled&) const = default;
-  };
-
-  struct End {
-    std::unique_ptr<Channel> channel;
-    std::unique_ptr<Mixer> mixer;
-    std::unique_ptr<EdgeExchange> exchange;
-    std::vector<double> value;
-    std::vector<Settled> settled;
-    std::vector<std::uint64_t> fell_behind;
-  };
-
-  explicit Swarm(const Setup& setup) : setup_(setup), executor_(make_sim_executor()) {
-    set_log_level(LogLevel::kError);
-    std::vector<Fragment> fragments;
-    for (std::uint32_t k = 0; k < setup.fragments; ++k) {
-      fragments.push_back({k * kPerFragment, kPerFragment});
-    }
-    for (std::size_t self = 0; self < setup.ends; ++self) {
-      ends_.push_back(std::make_unique<End>());
-      End& end = *ends_.back();
-      end.value.resize(setup.fragments * kPerFragment);
-      end.channel = make_channel(setup.channel, {.kind = setup.codec}, DType::kFloat64);
-      end.mixer = make_difference_mixer(1.0, DType::kFloat64, end.value.size());
-      end.exchange = std::make_unique<EdgeExchange>(
-          *executor_,
-          EdgeExchangeConfig{.self = id(self),
-                             .reliable_transport = setup.reliable,
-                             .waits_for_round = setup.waits_for_round,
-                             .max_edges = setup.max_edges,
-                             .stale_rounds = setup.stale_rounds},
-          fragments, *end.channel, *end.mixer,
-          EdgeExchange::Events{
-              .send =
-                  [this, self](const PeerId& peer, FrameHeader header, const Bytes& payload) {
-                    wire.push_back({self, index(peer), encode_frame(header, payload)});
-                    return true;
-                  },
-              .on_settled =
-                  [&end](const PeerId& peer, std::uint32_t fragment, bool mixed) {
-                    end.settled.push_back({peer, fragment, mixed});
-                  },
-              .on_round_seen = [](const PeerId&, std::uint64_t) {},
-              .on_fell_behind = [&end](const PeerId&,
-                                       std::uint64_t round) { end.fell_behind.push_back(round); }});
-    }
-  }
-
-  static PeerId id(std::size_t end) { return {0, end + 1}; }
-
-  static std::size_t index(const PeerId& peer) { return peer.low - 1; }
-
-  End& operator[](std::size_t end) { return *ends_[end]; }
-
-  SimExecutor& executor() { return *executor_; }
-
-  void publish(std::size_t end,
-               std::uint64_t round,
-               const std::vector<double>& value,
-               const std::vector<Weight>& weights) {
-    End& self = *ends_[end];
-    self.value = value;
-    std::map<PeerId, Weight> proposals;
-    for (std::size_t other = 0; other < weights.size(); ++other) {
-      if (other != end) {
-        proposals[id(other)] = weights[other];
-      }
-    }
-    self.exchange->publish(round, std::span<const double>(self.value), std::move(proposals));
-  }
-
-  // The same value in all places, the same weight for all.
-  void publish(std::size_t end, std::uint64_t round, double value, Weight weight = kHalf) {
-    publish(end, round, std::vector<double>(ends_[end]->value.size(), value),
-            std::vector<Weight>(ends_.size(), weight));
-  }
-
-  bool begin(std::size_t from, std::size_t to, std::uint32_t fragment = 0) {
-    return ends_[from]->exchange->begin(id(to), fragment);
-  }
-
-  void receive(const Flight& flight) {
-    const Result<Frame> frame = parse_frame(flight.bytes);
-    ASSERT_TRUE(frame.ok());
-    EdgeExchange& to = *ends_[flight.to]->exchange;
-    switch (frame.value().header.kind) {
-      case FrameKind::kEdgeRequest:
-        return to.on_request(id(flight.from), frame.value());
-      case FrameKind::kEdgeReply:
-        return to.on_reply(id(flight.from), frame.value());
-      default:
-        return to.on_nack(id(flight.from), frame.value());
-    }
-  }
-
-  Flight take(std::size_t at = 0) {
-    HOBNOB_CHECK(at < wire.size(), "no such frame in flight");
-    Flight flight = std::move(wire[at]);
-    wire.erase(wire.begin() + static_cast<std::ptrdiff_t>(at));
-    return flight;
-  }
-
-  void deliver(std::size_t at = 0) { receive(take(at)); }
-
-  void deliver_all() {
-    for (int frames = 0; !wire.empty(); ++frames) {
-      ASSERT_LT(frames, 10'000) << "the wire never falls silent";
-      deliver();
-    }
-  }
-
-  void pass(Duration time) { executor_->run_until(executor_->now() + time); }
-
-  double flow(std::size_t end, std::size_t at = 0) {
-    return ends_[end]->mixer->pending().as<double>()[at];
-  }
-
-  std::size_t mixes(std::size_t end) {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        ends_[end]->settled, [](const Settled& settled) { return settled.mixed; }));
-  }
-
-  void expect_zero_sum() {
-    for (std::size_t k = 0; k < ends_[0]->value.size(); ++k) {
-      double sum = 0.0;
-      for (std::size_t end = 0; end < ends_.size(); ++end) {
-        sum += flow(end, k);
-      }
-      EXPECT_NEAR(sum, 0.0, 1e-12) << "value " << k;
-    }
-  }
-
-  void expect_mirrored(std::size_t a, std::size_t b) {
-    for (std::uint32_t fragment = 0; fragment < setup_.fragments; ++fragment) {
-      const EdgeKey at_a{id(b), fragment};
-      const EdgeKey at_b{id(a), fragment};
-      EXPECT_NE(ends_[a]->channel->sent_hash(at_a), 0U) << "fragment " << fragment;
-      EXPECT_EQ(ends_[a]->channel->sent_hash(at_a), ends_[b]->channel->received_hash(at_b));
-      EXPECT_EQ(ends_[b]->channel->sent_hash(at_b), ends_[a]->channel->received_hash(at_a));
-    }
-  }
-
-  std::deque<Flight> wire;
-
- private:
-  Setup setup_;
-  std::unique_ptr<SimExecutor> executor_;
-  std::vector<std::unique_ptr<End>> ends_;
-};
 
 NackCode nack_code(const Flight& flight) {
   return static_cast<NackCode>(flight.header().codec);
@@ -280,12 +96,16 @@ TEST(EdgeExchange, RetransmitsBackOffToTwoSeconds) {
   EXPECT_LT(swarm.wire.size(), 40U);
 }
 
-TEST(EdgeExchange, AReliableTransportIsNotAskedTwice) {
+// Its queue may have been full: so it is, but seldom.
+TEST(EdgeExchange, AReliableTransportIsSeldomAskedTwice) {
   Swarm swarm({});
   swarm.publish(0, 0, 1.0);
   swarm.begin(0, 1);
-  swarm.pass(std::chrono::seconds(60));
+  swarm.pass(std::chrono::seconds(4));
   EXPECT_EQ(swarm.wire.size(), 1U);
+  swarm.pass(std::chrono::seconds(56));
+  EXPECT_GT(swarm.wire.size(), 1U);
+  EXPECT_LT(swarm.wire.size(), 6U);
 }
 
 TEST(EdgeExchange, ANewLinkSendsWhatIsInFlightAgain) {
@@ -816,166 +636,42 @@ TEST(EdgeExchange, AHeldRequestSurvivesTheEdgeLimit) {
   swarm.expect_zero_sum();
 }
 
-TEST(EdgeExchange, MalformedPayloadsChangeNothingAndNeverCrash) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Rng rng({.seed = seed, .stream = 9});
-    Swarm swarm({.fragments = 2, .codec = seed % 2 == 0 ? "raw" : "int8"});
-    swarm.publish(0, 0, 1.0, kThird);
-    swarm.publish(1, 0, 4.0, kThird);
-    if (rng.below(2) == 0) {
-      swarm.begin(0, 1);
-      swarm.deliver_all();
-    }
-    if (rng.below(2) == 0) {
-      swarm.begin(1, 0, 1);
-    }
-    swarm.wire.clear();
-    for (int frames = 0; frames < 20; ++frames) {
-      Bytes payload(rng.below(80));
-      for (std::byte& each : payload) {
-        each = static_cast<std::byte>(rng.below(3) == 0 ? 0 : rng.below(256));
-      }
-      FrameHeader header;
-      header.kind = static_cast<FrameKind>(32 + rng.below(3));
-      header.codec = static_cast<std::uint8_t>(rng.below(6));
-      header.flags = static_cast<std::uint8_t>(rng.below(3));
-      header.fragment = static_cast<std::uint32_t>(rng.below(3));
-      header.round = rng.below(3);
-      header.seq = rng.below(4);
-      header.base_seq = rng.below(3);
-      swarm.receive({0, 1, encode_frame(header, payload)});
-      swarm[1].exchange->answer_held();
-    }
-    EXPECT_TRUE(std::isfinite(swarm.flow(1)));
+TEST(EdgeExchange, ADeadNeighboursEdgeMakesRoomEvenInFlight) {
+  Swarm swarm({.ends = 3, .max_edges = 1});
+  for (std::size_t end = 0; end < 3; ++end) {
+    swarm.publish(end, 0, static_cast<double>(end), kThird);
   }
+  swarm.begin(0, 1);
+  swarm[0].exchange->set_dead(Swarm::id(1), true);
+  swarm.begin(0, 2);
+  EXPECT_EQ(swarm[0].exchange->stats().size(), 1U);
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 1U);
+  swarm.pass(std::chrono::seconds(20));  // no timer of the dropped one is left
 }
 
-TEST(EdgeExchange, ATruncatedRequestIsIgnoredAndTheWholeOneStillApplies) {
-  Swarm swarm({.codec = "int8"});
+TEST(EdgeExchange, AForgottenNeighbourLeavesNothingBehind) {
+  Swarm swarm({.reliable = false});
   swarm.publish(0, 0, 1.0);
   swarm.publish(1, 0, 4.0);
   swarm.begin(0, 1);
-  const Flight whole = swarm.take();
-  const Frame frame = parse_frame(whole.bytes).value();
-  for (std::size_t length = 0; length < frame.payload.size(); ++length) {
-    swarm.receive({0, 1, encode_frame(frame.header, frame.payload.first(length))});
-  }
-  EXPECT_TRUE(swarm.wire.empty());
-  EXPECT_FALSE(swarm[1].exchange->stats()[0].last_error.empty());
-  swarm.receive(whole);
   swarm.deliver_all();
-  EXPECT_EQ(swarm.flow(0), 1.5);
-  swarm.expect_zero_sum();
-  swarm.expect_mirrored(0, 1);
+  swarm[0].exchange->forget(Swarm::id(1));
+  swarm[0].exchange->forget(Swarm::id(1));
+  EXPECT_TRUE(swarm[0].exchange->stats().empty());
+  EXPECT_EQ(swarm[0].channel->sent_hash({Swarm::id(1), 0}), 0U);
 }
 
-struct Storm {
-  const char* channel;
-  const char* codec;
-  bool waits_for_round;
-};
-
-class EdgeStorm : public testing::TestWithParam<Storm> {};
-
-// One run of random values, requests, losses, copies and delays; then the wire drains.
-void weather(std::uint64_t seed, const Storm& storm) {
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng({.seed = seed, .stream = 10});
-  const auto fragments = static_cast<std::uint32_t>(1 + seed % 3);
-  Swarm swarm({.fragments = fragments,
-               .channel = storm.channel,
-               .codec = storm.codec,
-               .waits_for_round = storm.waits_for_round,
-               .reliable = false});
-  std::vector<std::uint64_t> rounds(2, 0);
-  const auto publish = [&](std::size_t end, std::uint64_t round) {
-    std::vector<double> value = swarm[end].value;
-    for (double& each : value) {
-      each += rng.normal();
-    }
-    constexpr Weight kWeights[] = {{1, 2}, {1, 3}, {1, 4}, {1, 7}};
-    rounds[end] = round;
-    swarm.publish(end, round, value, std::vector<Weight>(2, kWeights[rng.below(4)]));
-    swarm[end].exchange->answer_held();
-  };
-  publish(0, 0);
-  publish(1, 0);
-  for (int step = 0; step < 300; ++step) {
-    const std::size_t end = rng.below(2);
-    const auto fragment = static_cast<std::uint32_t>(rng.below(fragments));
-    const std::uint64_t dice = rng.below(100);
-    if (dice < 12) {
-      publish(end, rounds[end] + 1 + rng.below(2));
-    } else if (dice < 35) {
-      swarm.begin(end, 1 - end, fragment);
-    } else if (dice < 45) {
-      swarm.pass(milliseconds(5 + static_cast<std::int64_t>(rng.below(60))));
-    } else if (dice < 47) {
-      swarm[end].exchange->on_link_up(Swarm::id(1 - end));
-    } else if (dice < 48 && !swarm[end].exchange->is_in_flight(Swarm::id(1 - end), fragment)) {
-      swarm[end].channel->drop({Swarm::id(1 - end), fragment});
-    } else if (!swarm.wire.empty()) {
-      const std::size_t at = dice < 80 ? 0 : rng.below(swarm.wire.size());
-      const std::uint64_t fate = rng.below(10);
-      if (fate < 2) {
-        swarm.take(at);
-      } else if (fate < 4) {
-        swarm.receive(Flight(swarm.wire[at]));  // a copy stays behind
-      } else {
-        swarm.deliver(at);
-      }
-    }
-  }
-  const auto drain = [&] {
-    const std::uint64_t round = std::max(rounds[0], rounds[1]) + 1;
-    publish(0, round);
-    publish(1, round);
-    for (int tries = 0; tries < 12; ++tries) {
-      swarm.deliver_all();
-      swarm.pass(milliseconds(2100));
-    }
-    EXPECT_TRUE(swarm.wire.empty());
-    EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
-    EXPECT_EQ(swarm[1].exchange->in_flight(), 0U);
-    EXPECT_EQ(swarm.mixes(0), swarm.mixes(1));
-    swarm.expect_zero_sum();
-  };
-  drain();
-  // One more of each, so that replicas dropped above are there to compare.
-  for (std::uint32_t fragment = 0; fragment < fragments; ++fragment) {
-    publish(0, std::max(rounds[0], rounds[1]) + 1);
-    publish(1, rounds[0]);
-    EXPECT_TRUE(swarm.begin(seed % 2, 1 - seed % 2, fragment));
-    drain();
-  }
-  if (std::string(storm.channel) == "edge-replica") {
-    swarm.expect_mirrored(0, 1);
-  }
+TEST(EdgeExchange, AForgottenNeighboursLastAnswerIsStillTaken) {
+  Swarm swarm({.reliable = false});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  swarm.begin(0, 1);
+  swarm[0].exchange->forget(Swarm::id(1));
+  swarm.deliver_all();
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+  ASSERT_EQ(swarm[0].exchange->stats().size(), 1U);
+  EXPECT_EQ(swarm[0].exchange->stats()[0].transactions, 1U);
 }
-
-TEST_P(EdgeStorm, FlowsCancelAndReplicasAgreeWhateverTheWireDoes) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    weather(seed, GetParam());
-    if (HasFailure()) {
-      return;
-    }
-  }
-}
-
-std::string name_of_storm(const testing::TestParamInfo<Storm>& storm) {
-  std::string name = storm.param.channel;
-  std::erase(name, '-');
-  return name + "_" + storm.param.codec + (storm.param.waits_for_round ? "_rounds" : "_async");
-}
-
-INSTANTIATE_TEST_SUITE_P(All,
-                         EdgeStorm,
-                         testing::Values(Storm{"edge-replica", "raw", true},
-                                         Storm{"edge-replica", "int8", false},
-                                         Storm{"edge-replica", "bf16", true},
-                                         Storm{"snapshot", "fp32", false}),
-                         name_of_storm);
 
 }  // namespace
 }  // namespace hobnob

@@ -129,6 +129,32 @@ TEST(RoundBarrier, GivingUpOnAStrangerRemembersTheWait) {
   EXPECT_EQ(deadline_for(barrier, {kOne}), milliseconds(150));
 }
 
+TEST(RoundBarrier, WhatWasNotBegunTeachesNothing) {
+  RoundBarrier barrier(ClockMode::kHybrid, kLongest);
+  settle_once(barrier, kOne, milliseconds(100));
+  barrier.open(Time{0});
+  barrier.expect(kOne, 2);
+  barrier.skip(kOne);
+  EXPECT_FALSE(barrier.is_met());
+  barrier.skip(kOne);
+  barrier.skip(kOne);
+  EXPECT_TRUE(barrier.is_met());
+  EXPECT_EQ(deadline_for(barrier, {kOne}), milliseconds(150));
+}
+
+TEST(RoundBarrier, ALateEdgeIsWaitedForAtLeastAsLongAsItTook) {
+  RoundBarrier barrier(ClockMode::kHybrid, kLongest);
+  settle_once(barrier, kOne, milliseconds(20));
+  barrier.open(Time{0});
+  barrier.expect(kOne, 1);
+  barrier.give_up(milliseconds(50));
+  barrier.open(milliseconds(60));
+  barrier.expect(kTwo, 1);
+  barrier.settle(kOne, milliseconds(120));
+  EXPECT_TRUE(barrier.waits_for(kTwo));
+  EXPECT_EQ(deadline_for(barrier, {kOne}), milliseconds(180));
+}
+
 TEST(RoundBarrier, OpenForgetsWhoWasWaitedFor) {
   RoundBarrier barrier(ClockMode::kHybrid, kLongest);
   barrier.open(Time{0});

@@ -182,10 +182,10 @@ TEST_F(Download, TheLossOfAnotherPeerIsNoMatter) {
 TEST_F(Download, WithoutADonorItGoesOnAsking) {
   dead_ = {kFirst, kSecond};
   download_->start();
-  pass(3 * StateDownload::kRetry);
+  pass(10 * StateDownload::kRetry);
   EXPECT_TRUE(taken().empty());
   dead_.clear();
-  pass(2 * StateDownload::kRetry);
+  pass(StateDownload::kLongestRetry);
   serve_all();
   expect_whole();
 }
@@ -193,11 +193,15 @@ TEST_F(Download, WithoutADonorItGoesOnAsking) {
 TEST_F(Download, WhenAllDonorsWereTriedTheyAreTriedAgain) {
   download_->start();
   std::vector<PeerId> order;
+  Duration patience = StateDownload::kRetry;
   for (int k = 0; k < 4; ++k) {
     const auto asked = taken();
     ASSERT_FALSE(asked.empty());
     order.push_back(asked[0].first);
-    pass(StateDownload::kRetry);
+    pass(patience - milliseconds(1));
+    EXPECT_TRUE(taken().empty());
+    pass(milliseconds(1));
+    patience *= 2;
   }
   EXPECT_EQ(order, (std::vector<PeerId>{kFirst, kSecond, kFirst, kSecond}));
 }

@@ -349,8 +349,8 @@ TEST_P(TransportConformance, AGuestWithoutAJobIsWelcome) {
   End& guest = world_->add(hello);
   End& b = add(2);
   link(guest, b);
-  ASSERT_TRUE(send(b, guest, 0, 1000, Priority::kBulk));
-  EXPECT_TRUE(run_until([&] { return guest.frames.size() == 1; }));
+  ASSERT_TRUE(send(b, guest, 0, 1000, Priority::kControl));
+  ASSERT_TRUE(run_until([&] { return guest.frames.size() == 1; }));
   EXPECT_NE(b.transport->links()[0].bulk, "ucx") << "no memory access for those not in the job";
 }
 

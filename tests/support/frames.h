@@ -9,10 +9,13 @@
 namespace hobnob::testing {
 
 inline Bytes random_bytes(Rng& rng, std::size_t count) {
-  Bytes bytes(count);
-  for (std::byte& each : bytes) {
-    each = static_cast<std::byte>(rng.next_u32() & 0xFFU);
+  Bytes bytes;
+  bytes.reserve(count + sizeof(std::uint32_t));
+  ByteWriter writer(bytes);
+  while (writer.size() < count) {
+    writer.put(rng.next_u32());
   }
+  bytes.resize(count);
   return bytes;
 }
 

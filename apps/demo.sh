@@ -9,4 +9,4 @@ build_release -DHOBNOB_BUILD_TESTS=OFF -DHOBNOB_BUILD_BENCHMARKS=OFF
 job=$(mktemp)
 trap 'rm -f "$job"' EXIT
 "$build/apps/hobnob" job example fashion-mlp >"$job"
-"$build/apps/hobnob" swarm --job "$job" --peers 4 "$@"
+"$build/apps/hobnob" swarm --job "$job" "$@"

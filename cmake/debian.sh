@@ -26,14 +26,18 @@ install_packages() {
     as_root=sudo
   fi
   echo "installing:$missing"
+  local log
+  log=$(mktemp)
   $as_root apt-get update -qq
   # shellcheck disable=SC2086
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/tmp/hobnob-apt.log 2>&1 ||
-    { tail -20 /tmp/hobnob-apt.log >&2; exit 1; }
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >"$log" 2>&1 ||
+    { tail -20 "$log" >&2; exit 1; }
+  rm -f "$log"
 }
 
 build_release() {
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" >/tmp/hobnob-configure.log 2>&1 ||
-    { tail -30 /tmp/hobnob-configure.log >&2; exit 1; }
+  mkdir -p "$build"
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" >"$build/configure.log" 2>&1 ||
+    { tail -30 "$build/configure.log" >&2; exit 1; }
   cmake --build "$build"
 }

@@ -14,8 +14,9 @@ namespace {
 // Both channels: replicas, if kept, turn into differences; without them each message is a snapshot.
 class ReplicaChannel final : public Channel {
  public:
-  ReplicaChannel(bool keeps_replicas, const CodecConfig& codec, DType type)
-      : keeps_replicas_(keeps_replicas),
+  ReplicaChannel(bool keeps_replicas, const CodecConfig& codec, DType type, const VectorOps& ops)
+      : ops_(ops),
+        keeps_replicas_(keeps_replicas),
         type_(type),
         codec_(make_codec(codec)),
         // What stands in for a missing replica must be exact, or the two ends would start apart.
@@ -133,7 +134,7 @@ class ReplicaChannel final : public Channel {
     return scratch_.view().slice(0, count);
   }
 
-  const VectorOps& ops_ = cpu_vector_ops();
+  const VectorOps& ops_;
   bool keeps_replicas_;
   DType type_;
   std::unique_ptr<Codec> codec_;
@@ -146,9 +147,10 @@ class ReplicaChannel final : public Channel {
 
 std::unique_ptr<Channel> make_channel(const std::string& kind,
                                       const CodecConfig& codec,
-                                      DType type) {
+                                      DType type,
+                                      const VectorOps& ops) {
   HOBNOB_CHECK(kind == "snapshot" || kind == "edge-replica", "unknown channel passed validation");
-  return std::make_unique<ReplicaChannel>(kind == "edge-replica", codec, type);
+  return std::make_unique<ReplicaChannel>(kind == "edge-replica", codec, type, ops);
 }
 
 }  // namespace hobnob

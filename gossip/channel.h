@@ -70,6 +70,7 @@ class Channel {
 // `kind`: snapshot | edge-replica; `type` is the working precision.
 std::unique_ptr<Channel> make_channel(const std::string& kind,
                                       const CodecConfig& codec,
-                                      DType type);
+                                      DType type,
+                                      const VectorOps& ops = cpu_vector_ops());
 
 }  // namespace hobnob

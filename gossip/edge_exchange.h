@@ -50,10 +50,11 @@ struct EdgeExchangeConfig {
 // sent) to its flow, exactly once, whatever the network does. Stop and wait: at most one
 // transaction per edge and fragment is in flight.
 //
-// seq counts an edge's transactions at both ends. A REQ is applied iff its seq follows the last one
-// settled here and its base is here; a repeated one gets the cached REP; a NACK consumes the seq,
-// so a late copy can do nothing. When both ends ask at once the lower id's REQ stands.
-// (algorithms.md 7.2)
+// seq counts an edge's transactions at both ends. A REQ is applied iff it is a snapshot with a
+// greater seq, or its seq follows the last one settled here and its base is here; a repeated one
+// gets the cached answer. NACK busy and past use the seq up, so a late copy can do nothing; NACK
+// gap does not, and the snapshot that follows carries a seq above both ends'. When both ends ask at
+// once the lower id's REQ stands. (algorithms.md 7.2)
 //
 // Gossip thread only.
 class EdgeExchange {

@@ -8,8 +8,8 @@ namespace {
 
 class DifferenceMixer final : public Mixer {
  public:
-  DifferenceMixer(double gamma, DType type, std::size_t count)
-      : gamma_(gamma), flow_(std::make_shared<Buffer>(cpu_vector_ops().allocate(type, count))) {}
+  DifferenceMixer(double gamma, DType type, std::size_t count, const VectorOps& ops)
+      : ops_(ops), gamma_(gamma), flow_(std::make_shared<Buffer>(ops.allocate(type, count))) {}
 
   void add(const Channel& channel,
            const EdgeKey& edge,
@@ -20,21 +20,25 @@ class DifferenceMixer final : public Mixer {
   }
 
   std::shared_ptr<Buffer> take(std::shared_ptr<Buffer> spare) override {
-    cpu_vector_ops().fill(0.0, spare->view());
+    ops_.fill(0.0, spare->view());
     return std::exchange(flow_, std::move(spare));
   }
 
   ConstVec pending() const override { return std::as_const(*flow_).view(); }
 
  private:
+  const VectorOps& ops_;
   double gamma_;
   std::shared_ptr<Buffer> flow_;
 };
 
 }  // namespace
 
-std::unique_ptr<Mixer> make_difference_mixer(double gamma, DType type, std::size_t count) {
-  return std::make_unique<DifferenceMixer>(gamma, type, count);
+std::unique_ptr<Mixer> make_difference_mixer(double gamma,
+                                             DType type,
+                                             std::size_t count,
+                                             const VectorOps& ops) {
+  return std::make_unique<DifferenceMixer>(gamma, type, count, ops);
 }
 
 }  // namespace hobnob

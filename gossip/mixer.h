@@ -25,6 +25,9 @@ class Mixer {
 
 // x_i += gamma * sum_j w_ij (x_j - x_i): the mean of all peers does not move, whichever edges
 // completed.
-std::unique_ptr<Mixer> make_difference_mixer(double gamma, DType type, std::size_t count);
+std::unique_ptr<Mixer> make_difference_mixer(double gamma,
+                                             DType type,
+                                             std::size_t count,
+                                             const VectorOps& ops = cpu_vector_ops());
 
 }  // namespace hobnob

@@ -1,3 +1,6 @@
+// Node's round, from the published value to the flow: start at on_published(). Coming and going is
+// in node_lifecycle.cc, the edge transaction in edge_exchange.cc. Gossip thread.
+
 #include "gossip/node.h"
 
 #include <algorithm>
@@ -35,9 +38,11 @@ Node::Node(Executor& executor,
       events_(std::move(events)),
       schedule_(make_schedule(config.gossip.topology)),
       trigger_(make_trigger(config.gossip.trigger)),
-      channel_(make_channel(config.gossip.channel, config.gossip.codec, type)),
-      mixer_(make_difference_mixer(
-          config.gossip.gamma, type, fragments_.back().offset + fragments_.back().count)),
+      channel_(make_channel(config.gossip.channel, config.gossip.codec, type, *config.ops)),
+      mixer_(make_difference_mixer(config.gossip.gamma,
+                                   type,
+                                   fragments_.back().offset + fragments_.back().count,
+                                   *config.ops)),
       barrier_(config.gossip.mode, config.gossip.real_deadline()),
       membership_(config.membership,
                   MemberRecord{.peer = config.self,
@@ -84,7 +89,7 @@ void Node::on_published(std::uint64_t round, std::shared_ptr<Buffer> y) {
   // What came since the last delivery belongs to the value that is shown: neighbours that answered
   // a value without it would correct the same difference twice, and the swarm would swing ever
   // wider.
-  cpu_vector_ops().axpy(1.0, mixer_->pending(), published_->view());
+  config_.ops->axpy(1.0, mixer_->pending(), published_->view());
   open_round(round);
   is_opening_ = true;
   for (const auto& [peer, weight] : plan_) {
@@ -222,6 +227,9 @@ void Node::on_round_seen(const PeerId& peer, std::uint64_t round) {
   }
 }
 
+// A partner of this round has gone on to `round` without this peer: it was too late, as after a
+// freeze. The next round is that one, so that the two plans meet again. Rounds of others say
+// nothing: peers that are far apart in the graph may well be some rounds apart.
 void Node::fall_behind(std::uint64_t round) {
   catch_up_ = std::max(catch_up_, std::min(round, config_.rounds));
 }
@@ -246,7 +254,7 @@ void Node::finish_round() {
 
 void Node::deliver_flow() {
   if (!spare_) {
-    spare_ = std::make_shared<Buffer>(cpu_vector_ops().allocate(type_, published_->count()));
+    spare_ = std::make_shared<Buffer>(config_.ops->allocate(type_, published_->count()));
   }
   // A peer whose partners have gone on jumps to where they are, or it would miss them in every
   // round to come.

@@ -32,8 +32,9 @@ struct NodeConfig {
   std::uint64_t seed = 1;
   GossipConfig gossip;
   MembershipConfig membership;
-  std::string job;  // text that a guest gets who asks what is trained here
-  Duration age{0};  // of the process at start(), which join_time counts in
+  const VectorOps* ops = &cpu_vector_ops();  // of the device the parameters are on
+  std::string job;                           // text that a guest gets who asks what is trained here
+  Duration age{0};                           // of the process at start(), which join_time counts in
   Duration join_timeout = std::chrono::seconds(30);
   Duration linger = std::chrono::seconds(5);  // at the end, for slower peers to finish beside
 };
@@ -192,6 +193,7 @@ class Node {
   std::vector<std::uint64_t> fired_round_;  // per fragment, for the trigger
   TimerId tick_ = 0;
   Time donor_seen_at_{0};  // while joining
+  Time download_began_{0};
   std::set<PeerId> answered_guests_;
 };
 

@@ -214,7 +214,7 @@ void Node::wait_for_donor(std::uint64_t furthest) {
     spread_members();
     deliver_flow();
   } else if (!published_ && alone > config_.join_timeout) {
-    fail(Error{ErrorCode::kUnavailable,
+    fail(Error{ErrorCode::kTimeout,
                "the peers that had the parameters are gone; start the swarm anew"});
   }
 }
@@ -222,6 +222,7 @@ void Node::wait_for_donor(std::uint64_t furthest) {
 void Node::start_download() {
   status_.state = NodeState::kJoining;
   donor_seen_at_ = executor_.now();
+  download_began_ = executor_.now();
   MemberRecord& self = membership_.self();
   if (self.state != MemberState::kJoining) {
     // Out of the others' plans until it has caught up: they would wait for it in vain.
@@ -230,7 +231,8 @@ void Node::start_download() {
     spread_members();
   }
   download_ = std::make_unique<StateDownload>(
-      executor_, fragments_, type_,
+      executor_, fragments_,
+      config_.ops->allocate(type_, fragments_.back().offset + fragments_.back().count),
       StateDownload::Events{
           .request =
               [this](const PeerId& donor, std::uint32_t fragment) {
@@ -257,18 +259,22 @@ void Node::start_download() {
 void Node::on_downloaded(std::uint64_t round,
                          const std::shared_ptr<Buffer>& parameters,
                          const PeerId& donor) {
-  status_.join_time = executor_.now() - started_at_ + config_.age;
+  const Duration took =
+      published_ ? executor_.now() - download_began_ : executor_.now() - started_at_ + config_.age;
+  if (!published_) {
+    status_.join_time = took;
+  }
   const std::uint64_t donor_round = std::min(round, config_.rounds);
-  log_info("joined at round %llu, %.2f s after start, with %zu fragments from %s",
-           static_cast<unsigned long long>(donor_round), seconds(status_.join_time),
-           download_->total(), donor.short_hex().c_str());
+  log_info("%s at round %llu after %.2f s, with %zu fragments from %s",
+           published_ ? "back" : "joined", static_cast<unsigned long long>(donor_round),
+           seconds(took), download_->total(), donor.short_hex().c_str());
   membership_.self().state = MemberState::kAlive;
   membership_.self().round = donor_round;
   status_.state = NodeState::kTraining;
   // The flow gathered meanwhile belonged to the parameters given up.
   if (published_) {
-    spare_ = mixer_->take(
-        std::make_shared<Buffer>(cpu_vector_ops().allocate(type_, published_->count())));
+    spare_ =
+        mixer_->take(std::make_shared<Buffer>(config_.ops->allocate(type_, published_->count())));
   }
   events_.begin(donor_round + 1, parameters);
   spread_members();

@@ -10,13 +10,12 @@ namespace hobnob {
 
 StateDownload::StateDownload(Executor& executor,
                              std::vector<Fragment> fragments,
-                             DType type,
+                             Buffer parameters,
                              Events events)
     : executor_(executor),
       fragments_(std::move(fragments)),
       events_(std::move(events)),
-      parameters_(std::make_shared<Buffer>(
-          cpu_vector_ops().allocate(type, fragments_.back().offset + fragments_.back().count))),
+      parameters_(std::make_shared<Buffer>(std::move(parameters))),
       received_(fragments_.size(), false) {}
 
 StateDownload::~StateDownload() {

@@ -28,7 +28,10 @@ class StateDownload {
         on_done;
   };
 
-  StateDownload(Executor& executor, std::vector<Fragment> fragments, DType type, Events events);
+  StateDownload(Executor& executor,
+                std::vector<Fragment> fragments,
+                Buffer parameters,
+                Events events);
   ~StateDownload();
   StateDownload(const StateDownload&) = delete;
   StateDownload& operator=(const StateDownload&) = delete;

@@ -17,7 +17,7 @@ Trainer::Trainer(Executor& executor, Workload& workload, const TrainerConfig& co
 
 void Trainer::begin(std::uint64_t round, const std::shared_ptr<Buffer>& parameters) {
   if (parameters) {
-    cpu_vector_ops().copy(std::as_const(*parameters).view(), workload_.parameters());
+    config_.ops->copy(std::as_const(*parameters).view(), workload_.parameters());
     optimizer_->reset();
   }
   flow_.reset();
@@ -73,7 +73,7 @@ void Trainer::step() {
 }
 
 void Trainer::publish() {
-  const VectorOps& ops = cpu_vector_ops();
+  const VectorOps& ops = *config_.ops;
   const Vec x = workload_.parameters();
   std::shared_ptr<Buffer> y = std::exchange(spare_, nullptr);
   if (!y) {
@@ -97,7 +97,7 @@ void Trainer::finish_round() {
   if (events_.on_flow) {
     events_.on_flow(round_, std::as_const(*flow_).view());
   }
-  cpu_vector_ops().axpy(1.0, std::as_const(*flow_).view(), workload_.parameters());
+  config_.ops->axpy(1.0, std::as_const(*flow_).view(), workload_.parameters());
   spare_ = std::exchange(flow_, nullptr);
   const std::uint64_t before = round_ / std::max<std::uint64_t>(config_.evaluate_every, 1);
   const std::uint64_t after = next_round_ / std::max<std::uint64_t>(config_.evaluate_every, 1);

@@ -21,6 +21,7 @@ struct TrainerConfig {
   OptimizerConfig optimizer;
   // Virtual seconds a gradient step takes; 0 live, where it takes what it takes.
   Duration step_time{0};
+  const VectorOps* ops = &cpu_vector_ops();  // of the device the parameters are on
 };
 
 // One finished round, as the trainer saw it.

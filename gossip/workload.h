@@ -21,7 +21,7 @@ struct TensorInfo {
 
 struct Evaluation {
   double loss = 0.0;
-  double accuracy = 0.0;  // of 1; 0 where the workload has no classes
+  double accuracy = 0.0;  // of 1; NaN where the workload has no classes
 };
 
 // What is trained: one flat parameter buffer and its gradient. No communication inside. Train

@@ -51,7 +51,7 @@ def main():
     problems = [problem for path in files for problem in check_file(root, path)]
     formatter = shutil.which("clang-format")
     if formatter is None:
-        print("SKIPPED the formatting check: clang-format is not installed")
+        problems.append("the formatting check needs clang-format; apt-get install clang-format")
     else:
         run = subprocess.run([formatter, "--dry-run", "-Werror", *map(str, files)], capture_output=True, text=True)
         problems += [line for line in run.stderr.splitlines() if "error:" in line]

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,8 @@ int report(const Error& error);
 struct SimulateOptions {
   std::string job;
   std::size_t peers = 8;
-  std::uint64_t rounds = 0;  // 0: the job's
-  std::uint64_t seed = 0;    // of the network; 0: the job's
+  std::optional<std::uint64_t> rounds;  // else the job's
+  std::optional<std::uint64_t> seed;    // of the network; else the job's
   std::string link;
   std::string speeds;
   std::string churn;

@@ -51,8 +51,9 @@ Result<void> LineFile::close() {
   }
   if (failed_errno_ != 0) {
     std::remove(partial.c_str());
-    return make_error(ErrorCode::kIo, "%s %s: %s; nothing was kept", what_.c_str(), path_.c_str(),
-                      std::strerror(failed_errno_));
+    return make_error(ErrorCode::kInvalidArgument,
+                      "%s %s: %s; nothing was kept, choose another place", what_.c_str(),
+                      path_.c_str(), std::strerror(failed_errno_));
   }
   return {};
 }

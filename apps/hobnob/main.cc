@@ -65,6 +65,7 @@ void add_swarm(CLI::App& app, SwarmOptions& o, int& code) {
       "Exit 0 only if every peer that finished met job.target.");
   verb->add_option("--job", o.job, "Job file")->type_name("FILE")->required();
   verb->add_option("--peers", o.peers, "How many")
+      ->take_last()
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   verb->add_option("--http", o.http, "Status pages of the first peer (default: a free port)")
@@ -91,7 +92,7 @@ void add_simulate(CLI::App& app, SimulateOptions& o, int& code) {
   verb->add_option("--peers", o.peers, "How many")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  verb->add_option("--rounds", o.rounds, "Instead of the job's");
+  verb->add_option("--rounds", o.rounds, "Instead of the job's")->check(CLI::PositiveNumber);
   verb->add_option("--seed", o.seed, "Of the network's accidents (default: the job's)");
   verb->add_option("--link", o.link,
                    "rate=100mbit,delay=50ms,jitter=5ms,loss=1%,duplicate=1%,reorder=1%");

@@ -88,6 +88,9 @@ class Simulation {
   std::vector<double> all_flows_;               // all modes: since the start
   double invariant_ = 0.0;
   bool has_lost_peers_ = false;
+  Time ended_at_{0};  // when the last peer finished
+  std::uint64_t ended_frames_ = 0;
+  std::uint64_t ended_bytes_ = 0;
 };
 
 Endpoint address_of(std::size_t index) {
@@ -386,6 +389,9 @@ Result<SimResult> Simulation::run(const std::function<void(const SimRecord&)>& o
           static_cast<unsigned long long>(seen), static_cast<unsigned long long>(job_.rounds));
     }
   }
+  ended_at_ = executor_->now();
+  ended_frames_ = network_->frames();
+  ended_bytes_ = network_->bytes();
   // Let the last replies and goodbyes arrive: only then do all flows cancel.
   executor_->run_until(executor_->now() + std::chrono::seconds(30));
   return result();
@@ -424,6 +430,10 @@ SimResult Simulation::result() {
     return result;
   }
   result.last = measure(end);
+  result.last.virtual_seconds = std::chrono::duration<double>(ended_at_).count();
+  result.last.messages = ended_frames_;
+  result.last.bytes_per_peer =
+      static_cast<double>(ended_bytes_) / static_cast<double>(peers_.size());
   result.last.loss = loss / static_cast<double>(end.values.size());
   result.last.accuracy = accuracy / static_cast<double>(end.values.size());
   if (!has_lost_peers_) {

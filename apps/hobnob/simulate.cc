@@ -38,7 +38,7 @@ Result<std::vector<double>> parse_speeds(const std::string& text) {
 Result<SimConfig> make_config(const SimulateOptions& options, const Job& job) {
   SimConfig config;
   config.peers = options.peers;
-  config.seed = options.seed == 0 ? job.seed : options.seed;
+  config.seed = options.seed.value_or(job.seed);
   config.record_every = options.out.empty() ? 0 : options.record_every;
   if (!options.link.empty()) {
     const Result<LinkModel> link = parse_link_model(options.link, "--link");
@@ -91,9 +91,7 @@ int run_simulate(const SimulateOptions& options) {
     return report(read.error());
   }
   Job job = std::move(read).value();
-  if (options.rounds > 0) {
-    job.rounds = options.rounds;
-  }
+  job.rounds = options.rounds.value_or(job.rounds);
   const Result<SimConfig> config = make_config(options, job);
   if (!config.ok()) {
     return report(config.error());

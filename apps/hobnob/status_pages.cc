@@ -39,7 +39,8 @@ Json bytes_by_kind(const std::array<std::uint64_t, 256>& bytes) {
       .set("edges", count(edges))
       .set("edge_control", count(control))
       .set("members", count(members))
-      .set("state", count(state));
+      .set("state", count(state))
+      .set("other", count(total - edges - control - members - state));
 }
 
 // Bytes of edge traffic as float32 would have cost, over what they did; null before the first.

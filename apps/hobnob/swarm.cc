@@ -361,10 +361,8 @@ Result<int> SwarmRun::run() {
   wait_and_read(0);
   show(true);
   const Result<void> written = out_->close();
-  if (!written.ok()) {
-    return written.error();
-  }
-  return summarize();
+  const int code = summarize();
+  return written.ok() ? Result<int>(code) : Result<int>(written.error());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "apps/models/quadratic.h"
 
 #include <cmath>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -38,7 +39,8 @@ class Quadratic final : public Workload {
     for (std::size_t i = 0; i < curvature_.size(); ++i) {
       sum += loss(i);
     }
-    return {.loss = sum / static_cast<double>(curvature_.size()), .accuracy = 0.0};
+    return {.loss = sum / static_cast<double>(curvature_.size()),
+            .accuracy = std::numeric_limits<double>::quiet_NaN()};
   }
 
   std::vector<double> optimum() const override {

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.processes import HOBNOB, Peer, example_job, run  # noqa: E402
+from support.processes import HOBNOB, Peer, example_job, run, run_tests  # noqa: E402
 
 DATA = "/usr/share/datasets/fashion-mnist"
 
@@ -205,4 +205,4 @@ class ErrorsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    sys.exit(run_tests())

@@ -95,7 +95,7 @@ TEST_F(LineFileTest, ATargetThatCannotBeReplacedIsAnErrorAndLeavesNothing) {
   ASSERT_TRUE(file.ok());
   const auto closed = file.value()->close();
   ASSERT_FALSE(closed.ok());
-  EXPECT_EQ(closed.error().code, ErrorCode::kIo);
+  EXPECT_EQ(closed.error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(files(), 1U) << "only the folder that was there";
 }
 
@@ -114,7 +114,7 @@ TEST_F(LineFileTest, AFullDiskIsReportedAndNothingIsKept) {
     }
     const auto closed = file.value()->close();
     ASSERT_FALSE(closed.ok());
-    EXPECT_EQ(closed.error().code, ErrorCode::kIo);
+    EXPECT_EQ(closed.error().code, ErrorCode::kInvalidArgument);
     EXPECT_NE(closed.error().message.find("No space left"), std::string::npos);
     EXPECT_EQ(files(), 0U);
   }

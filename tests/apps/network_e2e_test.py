@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.processes import Peer, example_job  # noqa: E402
+from support.processes import Peer, example_job, run_tests  # noqa: E402
 
 NETWORK = "10.77.0.0/24"
 
@@ -99,4 +99,4 @@ class NetworkTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    sys.exit(run_tests())

@@ -10,7 +10,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.processes import Peer, cpu_seconds, example_job, run  # noqa: E402
+from support.processes import Peer, cpu_seconds, example_job, run, run_tests  # noqa: E402
 
 DATA = "/usr/share/datasets/fashion-mnist"
 DEADLINE_MS = 300  # gossip.deadline_ms of hybrid mode
@@ -57,13 +57,24 @@ class SwarmTest(unittest.TestCase):
             self.assertGreaterEqual(peer["accuracy"], 0.75)
 
     @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_the_demo_job_brings_every_peer_to_88_percent(self):
+        done = run("swarm", "--job", self.write_job(name="fashion-mlp"), "--peers", 4, "--json", timeout=200)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        peers = json.loads(done.stdout)["peers"]
+        print("accuracy:", [peer["accuracy"] for peer in peers], file=sys.stderr)
+        self.assertEqual(len(peers), 4)
+        for peer in peers:
+            self.assertGreaterEqual(peer["accuracy"], 0.88)
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
     def test_missed_target_is_exit_1(self):
         job = self.write_job(rounds=50, target={"metric": "accuracy", "at_least": 0.99})
         self.assertEqual(run("swarm", "--job", job, "--peers", 2, timeout=60).returncode, 1)
 
     @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
     def test_survivors_of_a_kill_and_a_freeze_stall_no_longer_than_the_deadline(self):
-        job = self.write_job(name="fashion-mlp", rounds=1_000_000, evaluate_every=2000)
+        job = self.write_job(name="fashion-mlp", rounds=1_000_000, evaluate_every=500,
+                             optimizer={"kind": "adamw", "learning_rate": 0.0005})
         peers = self.start_swarm(job, 4)
         peers[0].wait_until(lambda status: status["round"] > 200, 60)
         peers[3].signal(signal.SIGKILL)
@@ -83,6 +94,7 @@ class SwarmTest(unittest.TestCase):
         for stall in stalls.values():
             self.assertLess(stall, DEADLINE_MS + 100)
         for peer in peers[:3]:
+            peer.wait_until(lambda status: (status["accuracy"] or 0) >= 0.88, 90)
             self.assertIsNone(peer.process.poll(), peer.log)
 
     @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
@@ -109,20 +121,22 @@ class SwarmTest(unittest.TestCase):
     def test_int8_sends_a_quarter_of_the_bytes_at_the_same_accuracy(self):
         results = {}
         for codec in ("fp32", "int8"):
-            job = self.write_job(name="fashion-mlp", rounds=800, target=None, gossip__codec={"kind": codec})
+            job = self.write_job(name="fashion-mlp", rounds=1000, target=None, gossip__codec={"kind": codec})
             done = run("swarm", "--job", job, "--peers", 3, "--json", timeout=180)
             self.assertEqual(done.returncode, 0, done.stderr)
             peers = json.loads(done.stdout)["peers"]
             results[codec] = (sum(p["edge_bytes_sent"] for p in peers) / sum(p["rounds"] for p in peers),
-                              min(p["accuracy"] for p in peers))
+                              sum(p["accuracy"] for p in peers) / len(peers))
         print("bytes a round, accuracy:", results, file=sys.stderr)
         self.assertLessEqual(results["int8"][0], 0.27 * results["fp32"][0])
-        self.assertLess(abs(results["int8"][1] - results["fp32"][1]), 0.01)
+        self.assertGreater(results["int8"][1], results["fp32"][1] - 0.005)
 
     def test_a_waiting_peer_uses_less_than_one_percent_of_a_core(self):
         job = self.write_job(name="quadratic", workload__curvature=[[1.0], [2.0]], workload__target=[[1.0], [0.0]])
         peer = self.start("--job", job)
-        peer.wait_until(lambda status: status["state"] == "waiting")
+        began = time.monotonic()
+        # OpenBLAS and UCX spin for a moment when they are loaded.
+        peer.wait_until(lambda status: status["state"] == "waiting" and time.monotonic() - began > 2)
         before, since = cpu_seconds(peer.process.pid), time.monotonic()
         while time.monotonic() - since < 10:
             peer.read(10 - (time.monotonic() - since))
@@ -138,4 +152,4 @@ class SwarmTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    sys.exit(run_tests())

@@ -22,7 +22,9 @@ class Download : public testing::Test {
       fragments_.push_back({k * kPerFragment, kPerFragment});
     }
     download_ = std::make_unique<StateDownload>(
-        *executor_, fragments_, DType::kFloat64,
+        *executor_, fragments_,
+        cpu_vector_ops().allocate(DType::kFloat64,
+                                  fragments_.back().offset + fragments_.back().count),
         StateDownload::Events{
             .request =
                 [this](const PeerId& donor, std::uint32_t fragment) {

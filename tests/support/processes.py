@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import time
+import unittest
 import urllib.request
 
 HOBNOB = os.environ.get("HOBNOB", "build/release/apps/hobnob")
@@ -98,3 +99,9 @@ def cpu_seconds(pid):
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def run_tests():
+    """The calling script's tests. Exit code: 1 when one failed, else 77 when one was skipped, else 0."""
+    result = unittest.main(verbosity=2, exit=False).result
+    return 1 if not result.wasSuccessful() else 77 if result.skipped else 0

@@ -296,6 +296,11 @@ void Node::on_frame(const PeerId& peer, const Bytes& bytes) {
   }
   status_.bytes_received[static_cast<std::uint8_t>(frame.header.kind)] += bytes.size();
   on_membership(membership_.heard(peer, executor_.now()));
+  const bool is_edge =
+      frame.header.kind == FrameKind::kEdgeRequest || frame.header.kind == FrameKind::kEdgeReply;
+  if (is_edge && frame.header.view_digest != status_.view_digest) {
+    ++status_.view_mismatches;
+  }
   switch (frame.header.kind) {
     case FrameKind::kEdgeRequest:
       return exchange_->on_request(peer, frame);

@@ -65,8 +65,9 @@ struct NodeStatus {
   std::vector<Member> members;
   std::vector<EdgeStats> edges;
   std::vector<LinkStats> links;
-  double consensus_distance = 0.0;  // mean over edges of the last |x_j - x_i|
-  std::uint64_t late_edges = 0;     // not done by the deadline
+  double consensus_distance = 0.0;    // mean over edges of the last |x_j - x_i|
+  std::uint64_t view_mismatches = 0;  // edge frames from a peer whose view differs from this one's
+  std::uint64_t late_edges = 0;       // not done by the deadline
   std::uint64_t rounds_late = 0;
   Duration stall{0};  // sum and longest of waiting for neighbours
   Duration longest_stall{0};

@@ -93,6 +93,12 @@ Json edges_document(const PeerBoard& board) {
   for (const EdgeStats& edge : status.edges) {
     Json json;
     json.set("peer", edge.peer.hex());
+    // Null where the member is forgotten or the link is down.
+    for (const char* key :
+         {"name", "state", "suspicion", "bulk", "remote", "dialed", "bulk_bytes_sent",
+          "bulk_bytes_received", "control_bytes_sent", "queued_bytes"}) {
+      json.set(key, Json());
+    }
     for (const Member& member : status.members) {
       if (member.record.peer == edge.peer) {
         json.set("name", member.record.name).set("state", name_of(member.record.state));
@@ -250,6 +256,7 @@ Json status_document(const PeerBoard& board) {
   json.set("stall_ms", board.stall_ms()).set("longest_stall_ms", board.longest_stall_ms());
   json.set("frozen_ms", board.frozen_ms());
   json.set("late_edges", count(status.late_edges)).set("late_rounds", count(status.rounds_late));
+  json.set("view_mismatches", count(status.view_mismatches));
   json.set("poisoned_blocks", count(status.poisoned_blocks));
   json.set("join_seconds", std::chrono::duration<double>(status.join_time).count());
   json.set("error", status.error.empty() ? Json() : Json(status.error));

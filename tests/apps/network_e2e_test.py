@@ -71,7 +71,7 @@ class NetworkTest(unittest.TestCase):
     def edge(self, number, peer):
         for _ in range(300):
             edges = self.page(number, peer, "/edges")["edges"]
-            if edges and edges[0].get("bulk_bytes_sent", 0) > 1_000_000:
+            if edges and (edges[0]["bulk_bytes_sent"] or 0) > 1_000_000:
                 return edges[0]
             peer.read(0.1)
         logs = "\n".join(each.log for each in self.peers if each.read(0) or True)

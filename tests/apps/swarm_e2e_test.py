@@ -10,7 +10,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.processes import Peer, cpu_seconds, example_job, run, run_tests  # noqa: E402
+from support.processes import Peer, Process, cpu_seconds, example_job, run, run_tests  # noqa: E402
 
 DATA = "/usr/share/datasets/fashion-mnist"
 DEADLINE_MS = 300  # gossip.deadline_ms of hybrid mode
@@ -70,6 +70,15 @@ class SwarmTest(unittest.TestCase):
     def test_missed_target_is_exit_1(self):
         job = self.write_job(rounds=50, target={"metric": "accuracy", "at_least": 0.99})
         self.assertEqual(run("swarm", "--job", job, "--peers", 2, timeout=60).returncode, 1)
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_ctrl_c_ends_a_swarm_gracefully_with_its_summary(self):
+        swarm = Process("swarm", "--job", self.write_job(rounds=1_000_000), "--peers", 2)
+        self.peers.append(swarm)
+        swarm.wait_for_log(" training ", 60)
+        swarm.signal(signal.SIGINT)
+        self.assertEqual(swarm.finish(20), 130)
+        self.assertIn("2 peers", swarm.process.stdout.read().decode())
 
     @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
     def test_survivors_of_a_kill_and_a_freeze_stall_no_longer_than_the_deadline(self):

@@ -28,11 +28,11 @@ def example_job(name="fashion-softmax", **changes):
     return job
 
 
-class Peer:
-    """One `hobnob peer` process; its log is read as it comes."""
+class Process:
+    """One running hobnob; its log is read as it comes."""
 
     def __init__(self, *arguments, prefix=()):
-        command = [*prefix, HOBNOB, "peer", *map(str, arguments)]
+        command = [*prefix, HOBNOB, *map(str, arguments)]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
         os.set_blocking(self.process.stderr.fileno(), False)
         self.log = ""
@@ -54,6 +54,32 @@ class Peer:
                 raise AssertionError(f"no {text!r} within {seconds} s in:\n{self.log}")
         return self.log[self.log.index(text):].splitlines()[0]
 
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def finish(self, seconds=60):
+        """Its exit code."""
+        limit = time.monotonic() + seconds
+        while self.process.poll() is None:
+            if time.monotonic() > limit:
+                raise AssertionError(f"still running after {seconds} s:\n{self.log}")
+            self.read(0.1)
+        self.read(0)
+        return self.process.returncode
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.communicate()
+
+
+class Peer(Process):
+    """One `hobnob peer`, with its status pages."""
+
+    def __init__(self, *arguments, prefix=()):
+        super().__init__("peer", *arguments, prefix=prefix)
+
     def addresses(self):
         line = self.wait_for_log("listens on ")
         words = line.replace(",", "").split()
@@ -74,25 +100,6 @@ class Peer:
             if time.monotonic() > limit:
                 raise AssertionError(f"not within {seconds} s: {document}\n{self.log}")
             self.read(0.05)
-
-    def signal(self, number):
-        self.process.send_signal(number)
-
-    def finish(self, seconds=60):
-        """Its exit code."""
-        limit = time.monotonic() + seconds
-        while self.process.poll() is None:
-            if time.monotonic() > limit:
-                raise AssertionError(f"still running after {seconds} s:\n{self.log}")
-            self.read(0.1)
-        self.read(0)
-        return self.process.returncode
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGCONT)
-            self.process.kill()
-        self.process.communicate()
 
 
 def cpu_seconds(pid):

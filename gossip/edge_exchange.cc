@@ -34,11 +34,14 @@ EdgeExchange::EdgeExchange(Executor& executor,
       channel_(channel),
       mixer_(mixer),
       events_(std::move(events)),
-      spent_(fragments_.size(), 0.0) {}
+      spent_(fragments_.size(), 0.0),
+      edges_(config.max_edges, fragments_.size(), [this](const PeerId& peer, Edge& edge) {
+        on_drop(peer, edge);
+      }) {}
 
 EdgeExchange::~EdgeExchange() {
-  for (auto& [peer, edge] : edges_) {
-    for (Slot& slot : edge.slots) {
+  for (auto& [peer, edge] : edges_.all()) {
+    for (EdgeSlot& slot : edge.slots) {
       if (slot.pending) {
         executor_.cancel(slot.pending->timer);
       }
@@ -63,9 +66,9 @@ void EdgeExchange::publish(std::uint64_t round,
 // of it: asked again and again meanwhile, neighbours would together correct more than the whole
 // difference. A peer silent for long is no longer reckoned with.
 void EdgeExchange::charge_in_flight() {
-  for (const auto& [peer, edge] : edges_) {
+  for (const auto& [peer, edge] : edges_.all()) {
     for (std::size_t fragment = 0; fragment < fragments_.size(); ++fragment) {
-      Pending* pending = edge.slots[fragment].pending.get();
+      PendingRequest* pending = edge.slots[fragment].pending.get();
       if (pending != nullptr && executor_.now() - pending->begun < kLongestReckoned) {
         pending->charged_round = round_;
         spent_[fragment] += pending->proposal.value();
@@ -76,8 +79,8 @@ void EdgeExchange::charge_in_flight() {
 
 void EdgeExchange::answer_held() {
   std::vector<std::pair<PeerId, Bytes>> held;
-  for (auto& [peer, edge] : edges_) {
-    for (Slot& slot : edge.slots) {
+  for (auto& [peer, edge] : edges_.all()) {
+    for (EdgeSlot& slot : edge.slots) {
       if (!slot.held.empty()) {
         held.emplace_back(peer, std::exchange(slot.held, Bytes()));
       }
@@ -93,12 +96,12 @@ void EdgeExchange::answer_held() {
 bool EdgeExchange::begin(const PeerId& peer, std::uint32_t fragment) {
   HOBNOB_CHECK(has_value_ && fragment < fragments_.size(), "begin before publish");
   const Weight proposal = proposal_for(peer, Weight{0, 1});
-  Slot& slot = edge(peer).slots[fragment];
+  EdgeSlot& slot = edges_.at(peer).slots[fragment];
   if (slot.pending || is_stopped_ || !can_spend(fragment, proposal)) {
     return false;
   }
   spent_[fragment] += proposal.value();
-  auto pending = std::make_unique<Pending>();
+  auto pending = std::make_unique<PendingRequest>();
   pending->seq = slot.done + 1;
   pending->proposal = proposal;
   pending->header = header(FrameKind::kEdgeRequest, fragment, pending->seq);
@@ -119,9 +122,9 @@ void EdgeExchange::on_request(const PeerId& peer, const Frame& frame) {
              fragments_.size());
     return;
   }
-  Edge& from = edge(peer);
+  Edge& from = edges_.at(peer);
   from.stats.bytes_received += kFrameHeaderBytes + frame.payload.size();
-  Slot& slot = from.slots[asked.fragment];
+  EdgeSlot& slot = from.slots[asked.fragment];
   events_.on_round_seen(peer, asked.round);
   if (asked.seq <= slot.done) {
     if (asked.seq == slot.answer.seq && slot.answer.seq != 0) {
@@ -134,6 +137,7 @@ void EdgeExchange::on_request(const PeerId& peer, const Frame& frame) {
     }
     return;
   }
+  confirm(slot, asked.base_seq);
   if (slot.pending) {
     if (does_own_request_stand(peer, *slot.pending, asked)) {
       return;
@@ -154,7 +158,7 @@ void EdgeExchange::on_request(const PeerId& peer, const Frame& frame) {
 
 // The two ends have asked each other: whose request is to be answered.
 bool EdgeExchange::does_own_request_stand(const PeerId& peer,
-                                          const Pending& own,
+                                          const PendingRequest& own,
                                           const FrameHeader& asked) const {
   if (asked.seq == own.seq) {
     return config_.self < peer;
@@ -164,7 +168,7 @@ bool EdgeExchange::does_own_request_stand(const PeerId& peer,
   return asked.seq < own.seq || asked.base_seq == own.seq;
 }
 
-void EdgeExchange::answer_request(const PeerId& peer, const Frame& frame, Slot& slot) {
+void EdgeExchange::answer_request(const PeerId& peer, const Frame& frame, EdgeSlot& slot) {
   const FrameHeader& asked = frame.header;
   if (is_stopped_ || !has_value_) {
     refuse(peer, frame, slot, NackCode::kBusy);
@@ -177,15 +181,14 @@ void EdgeExchange::answer_request(const PeerId& peer, const Frame& frame, Slot& 
   ByteReader reader(frame.payload);
   const Result<EdgeHead> head = take_edge_head(reader);
   if (!head.ok()) {
-    edge(peer).stats.last_error = head.error().message;
+    edges_.at(peer).stats.last_error = head.error().message;
     return;
   }
   const bool is_snapshot = (asked.flags & kFlagSnapshot) != 0;
   const EdgeKey key{peer, asked.fragment};
   const bool follows = is_snapshot || (asked.seq == slot.done + 1 && asked.base_seq == slot.done);
-  const std::uint64_t claimed = head.value().replica_hash;
   if (!follows || !channel_.can_apply(key, is_snapshot) ||
-      (!is_snapshot && claimed != 0 && claimed != channel_.received_hash(key))) {
+      !do_replicas_agree(key, is_snapshot, head.value().replica_hash)) {
     refuse(peer, frame, slot, NackCode::kGap);
     return;
   }
@@ -199,7 +202,7 @@ void EdgeExchange::answer_request(const PeerId& peer, const Frame& frame, Slot& 
 
 // A busy or past refusal uses the seq up at both ends. A gap does not: this end's seq may be lost,
 // and the snapshot that follows carries one above both.
-void EdgeExchange::refuse(const PeerId& peer, const Frame& frame, Slot& slot, NackCode code) {
+void EdgeExchange::refuse(const PeerId& peer, const Frame& frame, EdgeSlot& slot, NackCode code) {
   FrameHeader nack = header(FrameKind::kEdgeNack, frame.header.fragment, frame.header.seq);
   nack.codec = static_cast<std::uint8_t>(code);
   nack.base_seq = slot.done;
@@ -208,7 +211,7 @@ void EdgeExchange::refuse(const PeerId& peer, const Frame& frame, Slot& slot, Na
     slot.answer = nack;
     slot.answer_payload.clear();
   }
-  send(peer, edge(peer), nack, {});
+  send(peer, edges_.at(peer), nack, {});
 }
 
 void EdgeExchange::apply_request(const PeerId& peer,
@@ -218,8 +221,8 @@ void EdgeExchange::apply_request(const PeerId& peer,
   const FrameHeader& asked = frame.header;
   const EdgeKey key{peer, asked.fragment};
   const Fragment& fragment = fragments_[asked.fragment];
-  Edge& from = edge(peer);
-  Slot& slot = from.slots[asked.fragment];
+  Edge& from = edges_.at(peer);
+  EdgeSlot& slot = from.slots[asked.fragment];
   const bool is_snapshot = (asked.flags & kFlagSnapshot) != 0;
   const Weight theirs{head.weight_numerator, head.weight_denominator};
   const Weight mine = proposal_for(peer, theirs);
@@ -243,7 +246,7 @@ void EdgeExchange::apply_request(const PeerId& peer,
                   fragment.count);
   const Weight weight = std::min(theirs, mine);
   spent_[asked.fragment] += weight.value();
-  mix(key, weight);
+  slot.unconfirmed = mix(key, weight);
   slot.done = asked.seq;
   slot.answer = reply;
   slot.answer_payload = std::move(reply_payload);
@@ -253,13 +256,13 @@ void EdgeExchange::apply_request(const PeerId& peer,
 
 void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
   const FrameHeader& reply = frame.header;
-  const auto found = edges_.find(peer);
-  if (found == edges_.end() || reply.fragment >= fragments_.size()) {
+  Edge* edge = edges_.find(peer);
+  if (edge == nullptr || reply.fragment >= fragments_.size()) {
     return;
   }
-  Edge& from = found->second;
+  Edge& from = *edge;
   from.stats.bytes_received += kFrameHeaderBytes + frame.payload.size();
-  Slot& slot = from.slots[reply.fragment];
+  EdgeSlot& slot = from.slots[reply.fragment];
   if (!slot.pending || reply.seq != slot.pending->seq) {
     return;  // a second copy
   }
@@ -273,8 +276,7 @@ void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
   if (received.ok() && !channel_.can_apply(key, is_snapshot)) {
     received = make_error(ErrorCode::kMalformed, "reply to a snapshot with a difference");
   }
-  if (received.ok() && !is_snapshot && head.value().replica_hash != 0 &&
-      head.value().replica_hash != channel_.received_hash(key)) {
+  if (received.ok() && !do_replicas_agree(key, is_snapshot, head.value().replica_hash)) {
     received = make_error(ErrorCode::kMalformed, "replicas differ");
   }
   if (received.ok()) {
@@ -285,6 +287,7 @@ void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
     from.stats.last_error = received.error().message;
     log_warn("peer %s sent a bad reply: %s", peer.short_hex().c_str(),
              received.error().message.c_str());
+    count_one_sided(slot.pending->proposal.value() * from.stats.consensus_distance);
     channel_.drop(key);
     slot.done = reply.seq;
     settle_pending(peer, reply.fragment, false);
@@ -295,6 +298,7 @@ void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
   channel_.commit(key, {(sent.flags & kFlagSnapshot) != 0, static_cast<CodecId>(sent.codec), own},
                   fragment.count);
   const Weight theirs{head.value().weight_numerator, head.value().weight_denominator};
+  slot.unconfirmed = 0.0;  // the other end would not have answered without its own
   mix(key, std::min(theirs, slot.pending->proposal));
   slot.done = reply.seq;
   settle_pending(peer, reply.fragment, true);
@@ -302,11 +306,11 @@ void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
 
 void EdgeExchange::on_nack(const PeerId& peer, const Frame& frame) {
   const FrameHeader& nack = frame.header;
-  const auto found = edges_.find(peer);
-  if (found == edges_.end() || nack.fragment >= fragments_.size()) {
+  Edge* edge = edges_.find(peer);
+  if (edge == nullptr || nack.fragment >= fragments_.size()) {
     return;
   }
-  Slot& slot = found->second.slots[nack.fragment];
+  EdgeSlot& slot = edge->slots[nack.fragment];
   if (!slot.pending || nack.seq != slot.pending->seq) {
     return;
   }
@@ -319,7 +323,7 @@ void EdgeExchange::on_nack(const PeerId& peer, const Frame& frame) {
   // The other end lost its replica, or holds another: the same transaction again, as a snapshot of
   // the value now.
   channel_.drop({peer, nack.fragment});
-  Pending& pending = *slot.pending;
+  PendingRequest& pending = *slot.pending;
   if (pending.charged_round != round_) {
     if (!can_spend(nack.fragment, pending.proposal)) {
       slot.done = std::max(slot.done, nack.base_seq);
@@ -337,13 +341,10 @@ void EdgeExchange::on_nack(const PeerId& peer, const Frame& frame) {
 }
 
 void EdgeExchange::on_link_up(const PeerId& peer) {
-  const auto found = edges_.find(peer);
-  if (found == edges_.end()) {
-    return;
-  }
-  for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
-    if (found->second.slots[fragment].pending) {
-      ++found->second.stats.retransmits;
+  Edge* edge = edges_.find(peer);
+  for (std::uint32_t fragment = 0; edge != nullptr && fragment < fragments_.size(); ++fragment) {
+    if (edge->slots[fragment].pending) {
+      ++edge->stats.retransmits;
       send_request(peer, fragment);
     }
   }
@@ -356,10 +357,35 @@ void EdgeExchange::see_round(const PeerId& peer, std::uint64_t asked, std::uint6
   }
 }
 
-void EdgeExchange::mix(const EdgeKey& key, Weight weight) {
+// The hash travels with one transaction in kHashEvery, else it is 0.
+bool EdgeExchange::do_replicas_agree(const EdgeKey& key, bool is_snapshot, std::uint64_t claimed) {
+  if (is_snapshot || claimed == 0) {
+    return true;
+  }
+  ++totals_.replicas_compared;
+  const bool agree = claimed == channel_.received_hash(key);
+  totals_.replicas_differed += agree ? 0 : 1;
+  return agree;
+}
+
+// The other end has settled all up to this seq, so it has the answers to them.
+void EdgeExchange::confirm(EdgeSlot& slot, std::uint64_t settled_there) {
+  if (settled_there < slot.done && slot.unconfirmed > 0.0) {
+    count_one_sided(slot.unconfirmed);
+  }
+  slot.unconfirmed = 0.0;
+}
+
+void EdgeExchange::count_one_sided(double flow) {
+  ++totals_.one_sided;
+  totals_.one_sided_flow += flow;
+}
+
+// Returns |flow|.
+double EdgeExchange::mix(const EdgeKey& key, Weight weight) {
   const Fragment& fragment = fragments_[key.fragment];
   mixer_.add(channel_, key, weight.value(), fragment.offset, fragment.count);
-  Edge& with = edge(key.peer);
+  Edge& with = edges_.at(key.peer);
   with.stats.weight = weight;
   ++with.stats.transactions;
   with.stats.consensus_distance = std::sqrt(channel_.squared_difference(key));
@@ -369,10 +395,11 @@ void EdgeExchange::mix(const EdgeKey& key, Weight weight) {
     with.stats.replica_hash_seq = seq;
   }
   channel_.settle(key);
+  return weight.value() * with.stats.consensus_distance;
 }
 
 void EdgeExchange::settle_pending(const PeerId& peer, std::uint32_t fragment, bool mixed) {
-  Slot& slot = edge(peer).slots[fragment];
+  EdgeSlot& slot = edges_.at(peer).slots[fragment];
   executor_.cancel(slot.pending->timer);
   if (!mixed && slot.pending->charged_round == round_) {
     spent_[fragment] -= slot.pending->proposal.value();
@@ -401,8 +428,8 @@ Bytes EdgeExchange::encode(const EdgeKey& key,
       channel_.encode(key, value_.slice(fragment.offset, fragment.count), as_snapshot, payload);
   header.codec = static_cast<std::uint8_t>(encoded.codec);
   header.flags = encoded.is_snapshot ? kFlagSnapshot : std::uint8_t{0};
-  poisoned_blocks_ += encoded.poisoned_blocks;
-  edge(key.peer).stats.snapshots += encoded.is_snapshot ? 1 : 0;
+  totals_.poisoned_blocks += encoded.poisoned_blocks;
+  edges_.at(key.peer).stats.snapshots += encoded.is_snapshot ? 1 : 0;
   return payload;
 }
 
@@ -415,19 +442,19 @@ void EdgeExchange::send(const PeerId& peer,
 }
 
 void EdgeExchange::send_request(const PeerId& peer, std::uint32_t fragment) {
-  Edge& to = edge(peer);
+  Edge& to = edges_.at(peer);
   send(peer, to, to.slots[fragment].pending->header, to.slots[fragment].pending->payload);
   arm_retransmit(peer, fragment);
 }
 
 void EdgeExchange::arm_retransmit(const PeerId& peer, std::uint32_t fragment) {
   const Duration longest = config_.reliable_transport ? kMaxReliableWait : kMaxRetransmitWait;
-  Pending& pending = *edge(peer).slots[fragment].pending;
+  PendingRequest& pending = *edges_.at(peer).slots[fragment].pending;
   executor_.cancel(pending.timer);
   pending.timer = executor_.after(pending.wait, [this, peer, fragment, longest] {
-    Edge& to = edge(peer);
+    Edge& to = edges_.at(peer);
     ++to.stats.retransmits;
-    Pending& late = *to.slots[fragment].pending;
+    PendingRequest& late = *to.slots[fragment].pending;
     late.wait = std::min(2 * late.wait, longest);
     send_request(peer, fragment);
   });
@@ -442,105 +469,75 @@ bool EdgeExchange::can_spend(std::uint32_t fragment, Weight weight) const {
   return spent_[fragment] + weight.value() <= 1.0 + kWeightSlack;
 }
 
-EdgeExchange::Edge& EdgeExchange::edge(const PeerId& peer) {
-  auto found = edges_.find(peer);
-  if (found == edges_.end()) {
-    if (edges_.size() >= config_.max_edges) {
-      evict_one();
-    }
-    found = edges_.emplace(peer, Edge{}).first;
-    found->second.slots.resize(fragments_.size());
-    found->second.stats.peer = peer;
-    const auto dropped = dropped_.find(peer);
-    if (dropped != dropped_.end()) {
-      for (std::size_t k = 0; k < fragments_.size(); ++k) {
-        found->second.slots[k].done = dropped->second[k];
-      }
-      dropped_.erase(dropped);
-    }
-  }
-  found->second.last_used = ++uses_;
-  return found->second;
-}
-
-// The least recently met edge with nothing in flight loses its replicas; the next meeting costs a
-// snapshot. Its seqs are kept: one used twice would pass for a late copy at the other end.
-void EdgeExchange::evict_one() {
-  auto oldest = edges_.end();
-  for (auto each = edges_.begin(); each != edges_.end(); ++each) {
-    const bool is_busy = std::ranges::any_of(each->second.slots, [](const Slot& slot) {
-      return slot.pending != nullptr || !slot.held.empty();
-    });
-    if ((!is_busy || each->second.is_dead) &&
-        (oldest == edges_.end() || each->second.last_used < oldest->second.last_used)) {
-      oldest = each;
-    }
-  }
-  if (oldest != edges_.end()) {
-    drop(oldest);
-  }
-}
-
-void EdgeExchange::drop(std::map<PeerId, Edge>::iterator oldest) {
+void EdgeExchange::on_drop(const PeerId& peer, Edge& edge) {
   for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
-    channel_.drop({oldest->first, fragment});
-    if (oldest->second.slots[fragment].pending) {
-      executor_.cancel(oldest->second.slots[fragment].pending->timer);
+    channel_.drop({peer, fragment});
+    const EdgeSlot& slot = edge.slots[fragment];
+    if (slot.pending) {
+      executor_.cancel(slot.pending->timer);
+      count_one_sided(slot.pending->proposal.value() * edge.stats.consensus_distance);
+    }
+    if (slot.unconfirmed > 0.0) {
+      count_one_sided(slot.unconfirmed);
     }
   }
-  if (dropped_.size() >= kMaxMembers) {
-    dropped_.erase(dropped_.begin());
-  }
-  std::vector<std::uint64_t>& seqs = dropped_[oldest->first];
-  for (const Slot& slot : oldest->second.slots) {
-    seqs.push_back(slot.done);
-  }
-  edges_.erase(oldest);
 }
 
 void EdgeExchange::forget(const PeerId& peer) {
-  const auto found = edges_.find(peer);
-  if (found == edges_.end()) {
+  Edge* edge = edges_.find(peer);
+  if (edge == nullptr) {
     return;
   }
-  const bool is_busy = std::ranges::any_of(
-      found->second.slots, [](const Slot& slot) { return slot.pending != nullptr; });
-  if (is_busy) {
-    found->second.is_dead = true;  // the last answer may be on its way
-  } else {
-    drop(found);
+  if (edge->in_flight() > 0) {
+    edge->is_dead = true;  // the last answer may be on its way
+    return;
   }
+  for (EdgeSlot& slot : edge->slots) {
+    slot.unconfirmed = 0.0;  // it had all its answers before it said goodbye
+  }
+  edges_.drop(peer);
+}
+
+void EdgeExchange::reset(const PeerId& peer) {
+  Edge* edge = edges_.find(peer);
+  for (std::uint32_t fragment = 0; edge != nullptr && fragment < fragments_.size(); ++fragment) {
+    const PendingRequest* pending = edge->slots[fragment].pending.get();
+    if (pending != nullptr) {
+      count_one_sided(pending->proposal.value() * edge->stats.consensus_distance);
+      settle_pending(peer, fragment, false);
+    }
+  }
+  edges_.erase(peer);
 }
 
 void EdgeExchange::set_dead(const PeerId& peer, bool is_dead) {
-  const auto found = edges_.find(peer);
-  if (found != edges_.end()) {
-    found->second.is_dead = is_dead;
+  Edge* edge = edges_.find(peer);
+  if (edge != nullptr) {
+    edge->is_dead = is_dead;
   }
 }
 
 bool EdgeExchange::is_in_flight(const PeerId& peer, std::uint32_t fragment) const {
-  const auto found = edges_.find(peer);
-  return found != edges_.end() && found->second.slots[fragment].pending != nullptr;
+  const Edge* edge = edges_.find(peer);
+  return edge != nullptr && edge->slots[fragment].pending != nullptr;
 }
 
 std::size_t EdgeExchange::in_flight() const {
   std::size_t count = 0;
-  for (const auto& [peer, edge] : edges_) {
-    count += static_cast<std::size_t>(std::ranges::count_if(
-        edge.slots, [](const Slot& slot) { return slot.pending != nullptr; }));
+  for (const auto& [peer, edge] : edges_.all()) {
+    count += edge.in_flight();
   }
   return count;
 }
 
 std::vector<EdgeStats> EdgeExchange::stats() const {
   std::vector<EdgeStats> all;
-  for (const auto& [peer, edge] : edges_) {
+  for (const auto& [peer, edge] : edges_.all()) {
     EdgeStats stats = edge.stats;
-    for (const Slot& slot : edge.slots) {
+    for (const EdgeSlot& slot : edge.slots) {
       stats.seq = std::max(stats.seq, slot.done);
-      stats.in_flight += slot.pending != nullptr ? 1U : 0U;
     }
+    stats.in_flight = static_cast<std::uint32_t>(edge.in_flight());
     all.push_back(std::move(stats));
   }
   return all;

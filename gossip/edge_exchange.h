@@ -2,36 +2,27 @@
 
 #include <functional>
 #include <map>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "gossip/channel.h"
+#include "gossip/edge_table.h"
 #include "gossip/fragment.h"
 #include "gossip/mixer.h"
 #include "runtime/loop/executor.h"
 #include "runtime/wire/messages.h"
-#include "topology/mixing_matrix.h"
 
 namespace hobnob {
 
-// For people and metrics.
-struct EdgeStats {
-  PeerId peer;
-  Weight weight;  // of the last transaction
-  std::uint64_t seq = 0;
-  std::uint64_t transactions = 0;
-  std::uint64_t retransmits = 0;
-  std::uint64_t snapshots = 0;
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-  // Of what this peer held of the neighbour, first fragment, after transaction replica_hash_seq;
-  // the neighbour's word for the same seq is equal, or the replicas differ.
-  std::uint64_t replica_hash = 0;
-  std::uint64_t replica_hash_seq = 0;
-  std::uint32_t in_flight = 0;      // fragments
-  double consensus_distance = 0.0;  // |x_j - x_i| at the last transaction
-  std::string last_error;
+// Of all edges together, those dropped included.
+struct ExchangeStats {
+  std::uint64_t poisoned_blocks = 0;  // that held no finite value and were sent as zeros
+  std::uint64_t replicas_compared = 0;
+  std::uint64_t replicas_differed = 0;
+  // Transactions that perhaps only one end applied, because the edge broke before the other end
+  // said so; and the sum of their |flow|, which bounds how far they can have moved the sum of all
+  // peers' values.
+  std::uint64_t one_sided = 0;
+  double one_sided_flow = 0.0;
 };
 
 struct EdgeExchangeConfig {
@@ -94,6 +85,9 @@ class EdgeExchange {
   void on_nack(const PeerId& peer, const Frame& frame);
   // The neighbour has left for good: what was kept for it is freed.
   void forget(const PeerId& peer);
+  // The neighbour has started anew and kept nothing: so does this end, seqs included. What is in
+  // flight settles as not mixed.
+  void reset(const PeerId& peer);
   // A dead neighbour's edge may be dropped for another's sake, with what is in flight.
   void set_dead(const PeerId& peer, bool is_dead);
   // Sends what is in flight again.
@@ -106,52 +100,27 @@ class EdgeExchange {
   std::size_t in_flight() const;
   std::vector<EdgeStats> stats() const;
 
-  std::uint64_t poisoned_blocks() const { return poisoned_blocks_; }
+  const ExchangeStats& totals() const { return totals_; }
 
  private:
-  struct Pending {  // this end's request
-    std::uint64_t seq = 0;
-    FrameHeader header;
-    Bytes payload;  // edge head, then the codec's bytes
-    Weight proposal;
-    std::uint64_t charged_round = 0;  // whose value's weight the proposal has been taken from
-    Time begun{0};
-    TimerId timer = 0;
-    Duration wait{0};
-  };
-
-  struct Slot {              // one fragment of one edge
-    std::uint64_t done = 0;  // seq of the last transaction settled here
-    std::unique_ptr<Pending> pending;
-    FrameHeader answer;  // to the last request applied or refused here, sent again when asked again
-    Bytes answer_payload;
-    Bytes held;  // a request of a round to come, whole frame
-  };
-
-  struct Edge {
-    std::vector<Slot> slots;
-    std::uint64_t last_used = 0;
-    bool is_dead = false;
-    EdgeStats stats;
-  };
-
-  Edge& edge(const PeerId& peer);
   void charge_in_flight();
-  void evict_one();
-  void drop(std::map<PeerId, Edge>::iterator oldest);
+  void on_drop(const PeerId& peer, Edge& edge);
   void send(const PeerId& peer, Edge& edge, const FrameHeader& header, const Bytes& payload);
   void send_request(const PeerId& peer, std::uint32_t fragment);
   void arm_retransmit(const PeerId& peer, std::uint32_t fragment);
   bool does_own_request_stand(const PeerId& peer,
-                              const Pending& own,
+                              const PendingRequest& own,
                               const FrameHeader& asked) const;
-  void answer_request(const PeerId& peer, const Frame& frame, Slot& slot);
-  void refuse(const PeerId& peer, const Frame& frame, Slot& slot, NackCode code);
+  void answer_request(const PeerId& peer, const Frame& frame, EdgeSlot& slot);
+  void refuse(const PeerId& peer, const Frame& frame, EdgeSlot& slot, NackCode code);
   void apply_request(const PeerId& peer,
                      const Frame& frame,
                      const EdgeHead& head,
                      ByteSpan payload);
-  void mix(const EdgeKey& key, Weight weight);
+  double mix(const EdgeKey& key, Weight weight);
+  bool do_replicas_agree(const EdgeKey& key, bool is_snapshot, std::uint64_t claimed);
+  void confirm(EdgeSlot& slot, std::uint64_t settled_there);
+  void count_one_sided(double flow);
   void see_round(const PeerId& peer, std::uint64_t asked, std::uint64_t answered);
   void settle_pending(const PeerId& peer, std::uint32_t fragment, bool mixed);
   Weight proposal_for(const PeerId& peer, Weight otherwise) const;
@@ -174,10 +143,8 @@ class EdgeExchange {
   // How much of the published value's weight its transactions have taken, per fragment: no more
   // than 1, so that no peer ends with a negative share of its own value.
   std::vector<double> spent_;
-  std::map<PeerId, Edge> edges_;
-  std::map<PeerId, std::vector<std::uint64_t>> dropped_;  // seqs settled on edges dropped
-  std::uint64_t uses_ = 0;
-  std::uint64_t poisoned_blocks_ = 0;
+  EdgeTable edges_;
+  ExchangeStats totals_;
 };
 
 }  // namespace hobnob

@@ -100,6 +100,14 @@ void Membership::set_round(const PeerId& peer, std::uint64_t round) {
   }
 }
 
+void Membership::restarted(const PeerId& peer) {
+  const auto found = members_.find(peer);
+  if (found != members_.end()) {
+    found->second.heard_round = 0;
+    found->second.record.round = 0;
+  }
+}
+
 std::vector<MembershipChange> Membership::link_lost(const PeerId& peer,
                                                     const std::string& why,
                                                     Time now) {
@@ -128,9 +136,8 @@ std::vector<MembershipChange> Membership::left(const PeerId& peer, Time now) {
 std::vector<MembershipChange> Membership::tick(Time now) {
   std::vector<MembershipChange> changes;
   std::erase_if(members_, [&](const auto& each) {
-    const MemberState state = each.second.record.state;
-    const bool is_gone = state == MemberState::kDead || state == MemberState::kLeft;
-    return is_gone && each.first != self_ && now - each.second.last_heard > kRemembered;
+    return is_gone(each.second.record.state) && each.first != self_ &&
+           now - each.second.last_heard > kRemembered;
   });
   for (auto& [peer, member] : members_) {
     if (peer == self_) {
@@ -206,9 +213,7 @@ std::optional<MembershipChange> Membership::change_state(Member& member,
 void Membership::forget_one_dead() {
   auto oldest = members_.end();
   for (auto each = members_.begin(); each != members_.end(); ++each) {
-    const MemberState state = each->second.record.state;
-    const bool is_gone = state == MemberState::kDead || state == MemberState::kLeft;
-    if (is_gone && each->first != self_ &&
+    if (is_gone(each->second.record.state) && each->first != self_ &&
         (oldest == members_.end() || each->second.last_heard < oldest->second.last_heard)) {
       oldest = each;
     }

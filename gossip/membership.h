@@ -47,6 +47,8 @@ class Membership {
   std::vector<MembershipChange> heard(const PeerId& peer, Time now);
   // It said so itself.
   void set_round(const PeerId& peer, std::uint64_t round);
+  // A new process speaks under its id: what the old one had reached counts no more.
+  void restarted(const PeerId& peer);
   // Its link broke: suspect at once.
   std::vector<MembershipChange> link_lost(const PeerId& peer, const std::string& why, Time now);
   // It said goodbye.
@@ -82,6 +84,10 @@ class Membership {
 
 constexpr bool is_active(MemberState state) {
   return state == MemberState::kAlive || state == MemberState::kSuspect;
+}
+
+constexpr bool is_gone(MemberState state) {
+  return state == MemberState::kDead || state == MemberState::kLeft;
 }
 
 constexpr const char* name_of(MemberState state) {

@@ -14,8 +14,6 @@ namespace hobnob {
 namespace {
 
 constexpr std::uint64_t kRoundsPerEpoch = 1024;
-// The NACK or probe speaks of the whole edge, not of one fragment.
-constexpr std::uint32_t kAllFragments = 0xFFFFFFFF;
 
 bool is_bulk(FrameKind kind) {
   return kind == FrameKind::kEdgeRequest || kind == FrameKind::kEdgeReply ||
@@ -46,7 +44,7 @@ Node::Node(Executor& executor,
       barrier_(config.gossip.mode, config.gossip.real_deadline()),
       membership_(config.membership,
                   MemberRecord{.peer = config.self,
-                               .incarnation = 0,
+                               .incarnation = config.incarnation,
                                .state = MemberState::kJoining,
                                .shard = config.shard,
                                .round = 0,
@@ -114,17 +112,17 @@ void Node::on_published(std::uint64_t round, std::shared_ptr<Buffer> y) {
 }
 
 void Node::open_round(std::uint64_t round) {
-  status_.round = round;
+  round_ = round;
   catch_up_ = 0;
-  status_.epoch = round / kRoundsPerEpoch;
+  epoch_ = round / kRoundsPerEpoch;
   membership_.self().round = round;
   const MembershipView view = membership_.view();
-  status_.view_digest = view.digest();
+  view_digest_ = view.digest();
   plan_.clear();
   begun_.clear();
   const auto rank = view.rank(config_.self);
   HOBNOB_CHECK(rank.has_value(), "training outside the view");
-  for (const Exchange& each : schedule_->plan(view, *rank, status_.epoch, round).partners) {
+  for (const Exchange& each : schedule_->plan(view, *rank, epoch_, round).partners) {
     plan_[view.at(each.peer)] = each.weight;
   }
   is_round_open_ = true;
@@ -141,14 +139,13 @@ void Node::open_round(std::uint64_t round) {
 void Node::begin_edges(const PeerId& peer) {
   begun_.insert(peer);
   for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
-    const TriggerInput input{.fragment = fragment,
-                             .round = status_.round,
-                             .silent_rounds = status_.round - fired_round_[fragment]};
+    const TriggerInput input{
+        .fragment = fragment, .round = round_, .silent_rounds = round_ - fired_round_[fragment]};
     const bool fires = trigger_->fires(input);
-    ++status_.fragments_offered;
+    ++counters_.fragments_offered;
     if (fires) {
-      ++status_.fragments_fired;
-      fired_round_[fragment] = status_.round;
+      ++counters_.fragments_fired;
+      fired_round_[fragment] = round_;
     }
     if (!fires || !exchange_->begin(peer, fragment)) {
       barrier_.skip(peer);
@@ -168,8 +165,8 @@ void Node::check_round() {
 }
 
 void Node::on_deadline() {
-  status_.late_edges += barrier_.missing().size();
-  ++status_.rounds_late;
+  counters_.late_edges += barrier_.missing().size();
+  ++counters_.rounds_late;
   barrier_.give_up(executor_.now());
   check_round();
 }
@@ -178,8 +175,7 @@ void Node::on_deadline() {
 void Node::probe_missing() {
   for (const PeerId& peer : barrier_.missing()) {
     if (peer < config_.self) {
-      send(peer, {.kind = FrameKind::kEdgeProbe, .fragment = kAllFragments, .round = status_.round},
-           {});
+      send(peer, {.kind = FrameKind::kEdgeProbe, .fragment = kAllFragments, .round = round_}, {});
     }
   }
 }
@@ -187,10 +183,10 @@ void Node::probe_missing() {
 void Node::on_probe(const PeerId& peer, const Frame& frame) {
   const std::uint64_t asked = frame.header.round;
   on_round_seen(peer, asked);
-  if (asked > status_.round || !published_) {
+  if (asked > round_ || !has_begun_) {
     return;
   }
-  if (asked == status_.round && is_round_open_ && plan_.contains(peer)) {
+  if (asked == round_ && is_round_open_ && plan_.contains(peer)) {
     if (!begun_.contains(peer)) {
       begin_edges(peer);
     }
@@ -200,14 +196,14 @@ void Node::on_probe(const PeerId& peer, const Frame& frame) {
        {.kind = FrameKind::kEdgeNack,
         .codec = static_cast<std::uint8_t>(NackCode::kPast),
         .fragment = kAllFragments,
-        .round = status_.round,
+        .round = round_,
         .seq = asked},
        {});
 }
 
 void Node::on_probe_refused(const PeerId& peer, const Frame& frame) {
   on_round_seen(peer, frame.header.round);
-  if (frame.header.seq == status_.round) {
+  if (frame.header.seq == round_) {
     fall_behind(frame.header.round);
     barrier_.excuse(peer);
     check_round();
@@ -220,7 +216,7 @@ void Node::on_round_seen(const PeerId& peer, std::uint64_t round) {
   membership_.set_round(peer, real);
   // It is for the lower id to ask, and that one has gone on: in its plan this round had no such
   // edge.
-  if (peer < config_.self && real > status_.round && is_round_open_ && barrier_.waits_for(peer)) {
+  if (peer < config_.self && real > round_ && is_round_open_ && barrier_.waits_for(peer)) {
     fall_behind(real);
     barrier_.excuse(peer);
     check_round();
@@ -239,13 +235,11 @@ void Node::finish_round() {
   executor_.cancel(deadline_);
   executor_.cancel(probe_);
   const Duration waited = executor_.now() - opened_at_;
-  status_.stall += waited;
-  status_.longest_stall = std::max(status_.longest_stall, waited);
-  if (catch_up_ > status_.round + config_.gossip.rejoin_lag &&
-      status_.state == NodeState::kTraining) {
+  counters_.stall += waited;
+  counters_.longest_stall = std::max(counters_.longest_stall, waited);
+  if (catch_up_ > round_ + config_.gossip.rejoin_lag && state_ == NodeState::kTraining) {
     log_info("round %llu, the swarm is at %llu: taking a neighbour's parameters",
-             static_cast<unsigned long long>(status_.round),
-             static_cast<unsigned long long>(catch_up_));
+             static_cast<unsigned long long>(round_), static_cast<unsigned long long>(catch_up_));
     start_download();
     return;
   }
@@ -258,8 +252,8 @@ void Node::deliver_flow() {
   }
   // A peer whose partners have gone on jumps to where they are, or it would miss them in every
   // round to come.
-  const std::uint64_t next = std::max(status_.round + 1, catch_up_);
-  events_.deliver(status_.round, next, mixer_->take(std::exchange(spare_, nullptr)));
+  const std::uint64_t next = std::max(round_ + 1, catch_up_);
+  events_.deliver(round_, next, mixer_->take(std::exchange(spare_, nullptr)));
 }
 
 bool Node::is_reachable(const PeerId& peer) const {
@@ -272,14 +266,14 @@ bool Node::is_reachable(const PeerId& peer) const {
 
 bool Node::send(const PeerId& peer, const FrameHeader& header, ByteSpan payload) {
   FrameHeader full = header;
-  full.epoch = status_.epoch;
-  full.view_digest = status_.view_digest;
+  full.epoch = epoch_;
+  full.view_digest = view_digest_;
   Bytes frame = encode_frame(full, payload);
   const std::size_t bytes = frame.size();
   const Priority priority = is_bulk(header.kind) ? Priority::kBulk : Priority::kControl;
   const bool sent = transport_.send(peer, priority, share(std::move(frame)), nullptr);
   if (sent) {
-    status_.bytes_sent[static_cast<std::uint8_t>(header.kind)] += bytes;
+    counters_.bytes_sent[static_cast<std::uint8_t>(header.kind)] += bytes;
   }
   return sent;
 }
@@ -294,12 +288,12 @@ void Node::on_frame(const PeerId& peer, const Bytes& bytes) {
   if (!roster_.is_linked(peer)) {
     return on_guest_frame(peer, frame);
   }
-  status_.bytes_received[static_cast<std::uint8_t>(frame.header.kind)] += bytes.size();
+  counters_.bytes_received[static_cast<std::uint8_t>(frame.header.kind)] += bytes.size();
   on_membership(membership_.heard(peer, executor_.now()));
   const bool is_edge =
       frame.header.kind == FrameKind::kEdgeRequest || frame.header.kind == FrameKind::kEdgeReply;
-  if (is_edge && frame.header.view_digest != status_.view_digest) {
-    ++status_.view_mismatches;
+  if (is_edge && frame.header.view_digest != view_digest_) {
+    ++counters_.view_mismatches;
   }
   switch (frame.header.kind) {
     case FrameKind::kEdgeRequest:
@@ -365,13 +359,18 @@ void Node::send_state(const PeerId& peer, std::uint32_t fragment) {
         .codec = static_cast<std::uint8_t>(raw->id()),
         .flags = kFlagSnapshot,
         .fragment = fragment,
-        .round = status_.round},
+        .round = round_},
        payload);
 }
 
 NodeStatus Node::status() const {
-  NodeStatus status = status_;
+  NodeStatus status = counters_;
+  status.state = state_;
   status.as_of = executor_.now();
+  status.incarnation = membership_.self().incarnation;
+  status.round = round_;
+  status.epoch = epoch_;
+  status.view_digest = view_digest_;
   status.fragments = fragments_.size();
   status.view = membership_.view().peers();
   for (const auto& [peer, weight] : plan_) {
@@ -388,7 +387,7 @@ NodeStatus Node::status() const {
   status.consensus_distance =
       status.edges.empty() ? 0.0 : sum / static_cast<double>(status.edges.size());
   status.links = transport_.links();
-  status.poisoned_blocks = exchange_->poisoned_blocks();
+  status.exchange = exchange_->totals();
   return status;
 }
 

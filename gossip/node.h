@@ -28,6 +28,7 @@ struct NodeConfig {
   std::vector<Endpoint> bootstrap;  // any members of the swarm; empty: this peer is the first
   std::uint32_t min_peers = 1;      // training starts when so many are here
   std::uint32_t shard = 0;
+  std::uint32_t incarnation = 0;  // above that of an earlier life under the same id
   std::uint64_t rounds = 0;
   std::uint64_t seed = 1;
   GossipConfig gossip;
@@ -56,6 +57,7 @@ const char* name_of(NodeState state);
 struct NodeStatus {
   NodeState state = NodeState::kConnecting;
   Time as_of{0};  // on the node's executor
+  std::uint32_t incarnation = 0;
   std::size_t fragments = 0;
   std::uint64_t round = 0;
   std::uint64_t epoch = 0;
@@ -71,7 +73,7 @@ struct NodeStatus {
   std::uint64_t rounds_late = 0;
   Duration stall{0};  // sum and longest of waiting for neighbours
   Duration longest_stall{0};
-  std::uint64_t poisoned_blocks = 0;
+  ExchangeStats exchange;
   std::uint64_t fragments_offered = 0;  // to the trigger, as the asking end of an edge
   std::uint64_t fragments_fired = 0;
   std::array<std::uint64_t, 256> bytes_sent{};  // by FrameKind
@@ -104,6 +106,10 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
+  // Before start(): parameters (d,) of an earlier life, as they were when `round` (> 0) was the
+  // next. The node trains on from there, or from a neighbour that is further; meanwhile others may
+  // take them from here.
+  void resume(std::uint64_t round, std::shared_ptr<Buffer> parameters);
   void start();
   // The trainer's value y (d,) of this round; answered by Events::deliver.
   void on_published(std::uint64_t round, std::shared_ptr<Buffer> y);
@@ -141,6 +147,7 @@ class Node {
 
   // Coming, going.
   void on_link_up(const Hello& hello);
+  void greet_process(const Hello& hello);
   void on_link_down(const PeerId& peer, const std::string& reason);
   void on_membership(const std::vector<MembershipChange>& changes);
   void tick();
@@ -148,9 +155,11 @@ class Node {
   void spread_members();
   void send_members(const std::vector<PeerId>& targets);
   std::uint64_t furthest_round() const;
+  bool is_outrun_by(std::uint64_t furthest) const;
+  void begin_training(std::uint64_t round, std::shared_ptr<Buffer> parameters);
   void wait_for_donor(std::uint64_t furthest);
   void advance();
-  bool has_quorum() const;
+  bool has_quorum(std::uint64_t furthest) const;
   void start_download();
   void on_downloaded(std::uint64_t round,
                      const std::shared_ptr<Buffer>& parameters,
@@ -175,13 +184,19 @@ class Node {
   std::unique_ptr<EdgeExchange> exchange_;
   std::unique_ptr<StateDownload> download_;
 
-  NodeStatus status_;
+  NodeState state_ = NodeState::kConnecting;
+  std::uint64_t round_ = 0;  // last published
+  std::uint64_t epoch_ = 0;
+  std::uint64_t view_digest_ = 0;
+  NodeStatus counters_;     // the rest of status() that only counts
+  bool has_begun_ = false;  // the trainer runs
   Time started_at_{0};
   Time finished_at_{0};
+  std::uint64_t met_at_round_ = 0;  // where the furthest member was when this peer came to wait
   bool is_ending_ = false;
 
   // The running round.
-  std::shared_ptr<Buffer> published_;
+  std::shared_ptr<Buffer> published_;  // null until there is anything worth giving to a joiner
   std::shared_ptr<Buffer> spare_;
   bool is_round_open_ = false;
   bool is_opening_ = false;  // edges are being started: no end before all are known
@@ -196,6 +211,7 @@ class Node {
   Time donor_seen_at_{0};  // while joining
   Time download_began_{0};
   std::set<PeerId> answered_guests_;
+  std::map<PeerId, std::uint64_t> processes_;  // last linked to, by Hello::process
 };
 
 }  // namespace hobnob

@@ -27,6 +27,13 @@ double seconds(Duration duration) {
 
 }  // namespace
 
+void Node::resume(std::uint64_t round, std::shared_ptr<Buffer> parameters) {
+  HOBNOB_CHECK(round > 0, "nothing to resume");
+  published_ = std::move(parameters);
+  round_ = round - 1;
+  membership_.self().round = round_;
+}
+
 void Node::start() {
   started_at_ = executor_.now();
   transport_.start(
@@ -41,13 +48,13 @@ void Node::start() {
                  std::ranges::find(config_.bootstrap, endpoint) != config_.bootstrap.end();
              // Later it is only a stranger where a member used to be.
              if (code == RefuseCode::kJobDiffers && is_bootstrap &&
-                 status_.state == NodeState::kConnecting) {
+                 state_ == NodeState::kConnecting) {
                fail(Error{ErrorCode::kCancelled, error.message});
              }
            }});
   if (config_.bootstrap.empty()) {
     membership_.self().state = MemberState::kAlive;
-    status_.state = NodeState::kWaiting;
+    state_ = NodeState::kWaiting;
   }
   tick();
 }
@@ -58,9 +65,22 @@ void Node::on_link_up(const Hello& hello) {
   }
   log_debug("link to %s (%s) up", hello.name.c_str(), hello.peer.short_hex().c_str());
   roster_.on_link_up(hello.peer);
+  greet_process(hello);
   on_membership(membership_.heard(hello.peer, executor_.now()));
   send_members({hello.peer});
   exchange_->on_link_up(hello.peer);
+}
+
+// A peer that restarted under its id knows nothing of its old process's transactions.
+void Node::greet_process(const Hello& hello) {
+  if (processes_.size() >= kMaxMembers && !processes_.contains(hello.peer)) {
+    processes_.erase(processes_.begin());
+  }
+  const auto [known, is_new] = processes_.try_emplace(hello.peer, hello.process);
+  if (!is_new && std::exchange(known->second, hello.process) != hello.process) {
+    membership_.restarted(hello.peer);
+    exchange_->reset(hello.peer);
+  }
 }
 
 void Node::on_link_down(const PeerId& peer, const std::string& reason) {
@@ -152,13 +172,14 @@ std::uint64_t Node::furthest_round() const {
 void Node::advance() {
   const Duration age = executor_.now() - started_at_;
   const std::uint64_t furthest = furthest_round();
-  if (status_.state == NodeState::kConnecting) {
+  if (state_ == NodeState::kConnecting) {
     const bool has_met = membership_.members().size() > 1 && !roster_.linked().empty();
-    if (has_met && furthest > 0) {
+    if (has_met && (published_ ? is_outrun_by(furthest) : furthest > 0)) {
       start_download();
     } else if (has_met) {
       membership_.self().state = MemberState::kAlive;
-      status_.state = NodeState::kWaiting;
+      state_ = NodeState::kWaiting;
+      met_at_round_ = furthest;
     } else if (age > config_.join_timeout) {
       fail(make_error(
           ErrorCode::kUnavailable,
@@ -167,22 +188,21 @@ void Node::advance() {
           roster_.last_error().empty() ? "no answer" : roster_.last_error().c_str()));
     }
   }
-  if (status_.state == NodeState::kWaiting && has_quorum() && furthest <= kFirstRounds) {
-    status_.state = NodeState::kTraining;
-    log_info("training starts with %zu peers", membership_.active());
-    events_.begin(0, nullptr);
-  } else if (status_.state == NodeState::kWaiting && furthest > kFirstRounds) {
+  if (state_ == NodeState::kWaiting && is_outrun_by(furthest)) {
     start_download();  // the others began while this peer was still counting them
+  } else if (state_ == NodeState::kWaiting && has_quorum(furthest)) {
+    const std::uint64_t round = published_ ? round_ + 1 : 0;
+    log_info("training starts at round %llu with %zu peers", static_cast<unsigned long long>(round),
+             membership_.active());
+    begin_training(round, nullptr);
   }
-  if (status_.state == NodeState::kJoining) {
+  if (state_ == NodeState::kJoining) {
     wait_for_donor(furthest);
   }
-  if (status_.state == NodeState::kFinished) {
+  if (state_ == NodeState::kFinished) {
     // A joiner counts: this peer may be the last that has the parameters.
     const bool all_done = std::ranges::all_of(membership_.members(), [this](const auto& each) {
-      const MemberState state = each.second.record.state;
-      const bool is_gone = state == MemberState::kDead || state == MemberState::kLeft;
-      return is_gone || each.second.record.round >= config_.rounds;
+      return is_gone(each.second.record.state) || each.second.record.round >= config_.rounds;
     });
     if (all_done || executor_.now() - finished_at_ > config_.linger) {
       leave();
@@ -190,12 +210,24 @@ void Node::advance() {
   }
 }
 
-// Enough members, and linked to all of them: a first round with half of the links would set the
-// peers apart.
-bool Node::has_quorum() const {
+// Whether a member at `furthest` has parameters that are worth more than this peer's own.
+bool Node::is_outrun_by(std::uint64_t furthest) const {
+  return furthest > (published_ ? round_ + config_.gossip.rejoin_lag : kFirstRounds);
+}
+
+void Node::begin_training(std::uint64_t round, std::shared_ptr<Buffer> parameters) {
+  state_ = NodeState::kTraining;
+  has_begun_ = true;
+  events_.begin(round, std::move(parameters));
+}
+
+// Enough members, or a swarm that trains already and may have fewer; and linked to all of them: a
+// first round with half of the links would set the peers apart.
+bool Node::has_quorum(std::uint64_t furthest) const {
   const std::size_t active = membership_.active();
   const std::size_t links = std::min(active, Roster::kFullMeshPeers) - 1;
-  return active >= config_.min_peers && roster_.linked().size() >= links;
+  const bool is_moving = furthest > met_at_round_;
+  return (active >= config_.min_peers || is_moving) && roster_.linked().size() >= links;
 }
 
 // A download whose donors are all gone: one that has parameters goes on with them, one that has
@@ -210,9 +242,13 @@ void Node::wait_for_donor(std::uint64_t furthest) {
     log_info("no peer left to take parameters from: going on with the old ones");
     download_.reset();
     membership_.self().state = MemberState::kAlive;
-    status_.state = NodeState::kTraining;
     spread_members();
-    deliver_flow();
+    if (has_begun_) {
+      state_ = NodeState::kTraining;
+      deliver_flow();
+    } else {
+      begin_training(round_ + 1, nullptr);
+    }
   } else if (!published_ && alone > config_.join_timeout) {
     fail(Error{ErrorCode::kTimeout,
                "the peers that had the parameters are gone; start the swarm anew"});
@@ -220,7 +256,7 @@ void Node::wait_for_donor(std::uint64_t furthest) {
 }
 
 void Node::start_download() {
-  status_.state = NodeState::kJoining;
+  state_ = NodeState::kJoining;
   donor_seen_at_ = executor_.now();
   download_began_ = executor_.now();
   MemberRecord& self = membership_.self();
@@ -260,31 +296,30 @@ void Node::on_downloaded(std::uint64_t round,
                          const std::shared_ptr<Buffer>& parameters,
                          const PeerId& donor) {
   const Duration took =
-      published_ ? executor_.now() - download_began_ : executor_.now() - started_at_ + config_.age;
-  if (!published_) {
-    status_.join_time = took;
+      has_begun_ ? executor_.now() - download_began_ : executor_.now() - started_at_ + config_.age;
+  if (!has_begun_) {
+    counters_.join_time = took;
   }
   const std::uint64_t donor_round = std::min(round, config_.rounds);
   log_info("%s at round %llu after %.2f s, with %zu fragments from %s",
-           published_ ? "back" : "joined", static_cast<unsigned long long>(donor_round),
+           has_begun_ ? "back" : "joined", static_cast<unsigned long long>(donor_round),
            seconds(took), download_->total(), donor.short_hex().c_str());
   membership_.self().state = MemberState::kAlive;
   membership_.self().round = donor_round;
-  status_.state = NodeState::kTraining;
   // The flow gathered meanwhile belonged to the parameters given up.
   if (published_) {
     spare_ =
         mixer_->take(std::make_shared<Buffer>(config_.ops->allocate(type_, published_->count())));
   }
-  events_.begin(donor_round + 1, parameters);
+  begin_training(donor_round + 1, parameters);
   spread_members();
   executor_.post([this] { download_.reset(); });
 }
 
 void Node::on_training_finished() {
-  status_.state = NodeState::kFinished;
+  state_ = NodeState::kFinished;
   finished_at_ = executor_.now();
-  status_.round = config_.rounds;
+  round_ = config_.rounds;
   membership_.self().round = config_.rounds;
   spread_members();
   advance();
@@ -297,7 +332,7 @@ void Node::leave() {
     return;
   }
   is_ending_ = true;
-  status_.state = NodeState::kLeaving;
+  state_ = NodeState::kLeaving;
   membership_.self().state = MemberState::kLeft;
   download_.reset();
   exchange_->stop();
@@ -313,7 +348,7 @@ void Node::say_goodbye() {
     send(peer, {.kind = FrameKind::kLeave}, {});
   }
   executor_.after(kGoodbyeGrace, [this] {
-    status_.state = NodeState::kLeft;
+    state_ = NodeState::kLeft;
     events_.on_end({});
   });
 }
@@ -323,8 +358,8 @@ void Node::fail(Error error) {
     return;
   }
   is_ending_ = true;
-  status_.state = NodeState::kFailed;
-  status_.error = error.message;
+  state_ = NodeState::kFailed;
+  counters_.error = error.message;
   download_.reset();
   executor_.cancel(tick_);
   executor_.post([this, error = std::move(error)] { events_.on_end(error); });

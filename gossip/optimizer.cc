@@ -2,12 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
+#include <span>
 #include <vector>
 
 namespace hobnob {
 
 namespace {
+
+template <typename T>
+void put_vector(const std::vector<T>& values, Bytes& out) {
+  ByteWriter(out).put_bytes(std::as_bytes(std::span(values)));
+}
+
+template <typename T>
+void take_vector(ByteReader& reader, std::vector<T>& values) {
+  const ByteSpan bytes = reader.get_bytes(values.size() * sizeof(T));
+  if (!bytes.empty()) {
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+  }
+}
+
+Result<void> other_size(std::size_t bytes, std::size_t expected) {
+  return make_error(ErrorCode::kMalformed, "optimizer state of %zu bytes, expected %zu", bytes,
+                    expected);
+}
 
 // Heavy ball: m <- b m + g, x <- x - eta m (Polyak 1964; the form of torch.optim.SGD).
 template <typename T>
@@ -34,6 +54,21 @@ class Sgd final : public Optimizer {
   }
 
   void reset() override { std::ranges::fill(velocity_, T{0}); }
+
+  Bytes save() const override {
+    Bytes bytes;
+    put_vector(velocity_, bytes);
+    return bytes;
+  }
+
+  Result<void> load(ByteSpan bytes) override {
+    if (bytes.size() != velocity_.size() * sizeof(T)) {
+      return other_size(bytes.size(), velocity_.size() * sizeof(T));
+    }
+    ByteReader reader(bytes);
+    take_vector(reader, velocity_);
+    return {};
+  }
 
  private:
   double rate_;
@@ -74,11 +109,31 @@ class AdamW final : public Optimizer {
     steps_ = 0;
   }
 
+  Bytes save() const override {
+    Bytes bytes;
+    ByteWriter(bytes).put(steps_);
+    put_vector(first_, bytes);
+    put_vector(second_, bytes);
+    return bytes;
+  }
+
+  Result<void> load(ByteSpan bytes) override {
+    const std::size_t expected = sizeof(steps_) + 2 * first_.size() * sizeof(T);
+    if (bytes.size() != expected) {
+      return other_size(bytes.size(), expected);
+    }
+    ByteReader reader(bytes);
+    steps_ = reader.get<std::int32_t>();
+    take_vector(reader, first_);
+    take_vector(reader, second_);
+    return {};
+  }
+
  private:
   OptimizerConfig config_;
   std::vector<T> first_;
   std::vector<T> second_;
-  int steps_ = 0;
+  std::int32_t steps_ = 0;
 };
 
 template <typename T>

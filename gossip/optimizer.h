@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "gossip/config.h"
+#include "runtime/base/bytes.h"
+#include "runtime/base/result.h"
 #include "runtime/compute/vector.h"
 
 namespace hobnob {
@@ -17,6 +19,10 @@ class Optimizer {
   virtual void step(Vec x, ConstVec g, double scale) = 0;
   // Forgets momentum and moments, as after adopting another peer's parameters.
   virtual void reset() = 0;
+  // Momentum, moments and the step count, to go on later: load(save()) continues to the bit. The
+  // bytes of an optimizer of another kind or size are kMalformed, and change nothing.
+  virtual Bytes save() const = 0;
+  virtual Result<void> load(ByteSpan bytes) = 0;
 };
 
 // What the learning rate is multiplied by when `done` (0..1) of the training is over.

@@ -15,6 +15,37 @@ Trainer::Trainer(Executor& executor, Workload& workload, const TrainerConfig& co
       optimizer_(make_optimizer(
           config.optimizer, workload.parameters().type(), workload.parameters().count())) {}
 
+Result<void> Trainer::restore(const TrainerState& state) {
+  const ConstVec saved = std::as_const(*state.parameters).view();
+  const Vec x = workload_.parameters();
+  if (saved.count() != x.count() || saved.type() != x.type()) {
+    return make_error(ErrorCode::kMalformed,
+                      "%zu parameters of %zu bytes, the model has %zu of %zu", saved.count(),
+                      bytes_of(saved.type()), x.count(), bytes_of(x.type()));
+  }
+  const Result<void> loaded = optimizer_->load(state.optimizer);
+  if (!loaded.ok()) {
+    return loaded;
+  }
+  config_.ops->copy(saved, x);
+  steps_ = state.steps;
+  resume_round_ = state.round;
+  return {};
+}
+
+TrainerState Trainer::state() const {
+  const Vec x = workload_.parameters();
+  auto copy = std::make_shared<Buffer>(config_.ops->allocate(x.type(), x.count()));
+  config_.ops->copy(x, copy->view());
+  if (flow_) {
+    config_.ops->axpy(1.0, std::as_const(*flow_).view(), copy->view());
+  }
+  return {.round = resume_round_,
+          .steps = steps_,
+          .parameters = std::move(copy),
+          .optimizer = optimizer_->save()};
+}
+
 void Trainer::begin(std::uint64_t round, const std::shared_ptr<Buffer>& parameters) {
   if (parameters) {
     config_.ops->copy(std::as_const(*parameters).view(), workload_.parameters());
@@ -29,6 +60,7 @@ void Trainer::start_round(std::uint64_t round) {
   if (is_stopped_) {
     return;
   }
+  resume_round_ = round;
   if (round >= config_.rounds) {
     events_.on_finished(workload_.evaluate());
     return;
@@ -63,6 +95,7 @@ void Trainer::step() {
   record_.loss = loss / config_.local_steps;
   record_.samples = workload_.batch_samples() * config_.local_steps;
   has_stepped_ = true;
+  resume_round_ = round_ + 1;
   ready_at_ = executor_.now();
   record_.compute = ready_at_ - started;
   if (config_.order == RoundOrder::kAtc) {
@@ -99,6 +132,7 @@ void Trainer::finish_round() {
   }
   config_.ops->axpy(1.0, std::as_const(*flow_).view(), workload_.parameters());
   spare_ = std::exchange(flow_, nullptr);
+  resume_round_ = next_round_;
   const std::uint64_t before = round_ / std::max<std::uint64_t>(config_.evaluate_every, 1);
   const std::uint64_t after = next_round_ / std::max<std::uint64_t>(config_.evaluate_every, 1);
   if (config_.evaluate_every > 0 && before != after && next_round_ < config_.rounds) {

@@ -9,6 +9,8 @@
 #include "gossip/config.h"
 #include "gossip/optimizer.h"
 #include "gossip/workload.h"
+#include "runtime/base/bytes.h"
+#include "runtime/base/result.h"
 #include "runtime/loop/executor.h"
 
 namespace hobnob {
@@ -22,6 +24,14 @@ struct TrainerConfig {
   // Virtual seconds a gradient step takes; 0 live, where it takes what it takes.
   Duration step_time{0};
   const VectorOps* ops = &cpu_vector_ops();  // of the device the parameters are on
+};
+
+// All a trainer needs to go on later, in this process or another.
+struct TrainerState {
+  std::uint64_t round = 0;             // the next to run
+  std::uint64_t steps = 0;             // gradient steps taken: which batch is next
+  std::shared_ptr<Buffer> parameters;  // (d,)
+  Bytes optimizer;                     // Optimizer::save()
 };
 
 // One finished round, as the trainer saw it.
@@ -49,6 +59,12 @@ class Trainer {
 
   Trainer(Executor& executor, Workload& workload, const TrainerConfig& config, Events events);
 
+  // Before begin(): goes on where `state` stopped. kMalformed when it is of another model or
+  // optimizer; then nothing has changed.
+  Result<void> restore(const TrainerState& state);
+  // A copy; a flow that has come and is not added yet is in it. Cost: d values and the optimizer's.
+  TrainerState state() const;
+
   // Starts at `round`, with `parameters` (d,) of another peer where there are any.
   void begin(std::uint64_t round, const std::shared_ptr<Buffer>& parameters);
   // The answer to publish(round): x = y + flow, and on with `next_round`.
@@ -74,6 +90,7 @@ class Trainer {
   std::atomic<bool> is_stopped_{false};
   std::uint64_t round_ = 0;
   std::uint64_t next_round_ = 0;
+  std::uint64_t resume_round_ = 0;  // of state(): the running one until its step is done
   std::uint64_t steps_ = 0;
   bool has_stepped_ = false;
   TimerId step_timer_ = 0;  // simulator

@@ -51,7 +51,9 @@ struct PeerOptions {
   std::string http = "127.0.0.1:0";
   std::string device = "cpu";
   std::string name;
-  std::string data;  // overrides data.path on this machine
+  std::string data;          // overrides data.path on this machine
+  std::string state;         // directory; empty: nothing is kept
+  double save_every = 30.0;  // seconds
   std::vector<std::string> trusted_networks;
   std::uint32_t min_peers = 0;  // 0: 2 for the first peer, 1 for a joiner
   int shard = -1;               // -1: the one claimed by the fewest

@@ -20,6 +20,8 @@ void add_peer(CLI::App& app, PeerOptions& o, int& code) {
       "Examples:\n"
       "  hobnob peer --job job.json --listen 0.0.0.0:7070 --advertise 192.0.2.7:7070\n"
       "  hobnob peer --bootstrap 192.0.2.7:7070,192.0.2.8:7070      takes the job from the swarm\n"
+      "  hobnob peer --bootstrap 192.0.2.7:7070 --state /var/lib/hobnob/gpu0        resumes after "
+      "a restart\n"
       "Ctrl-C leaves gracefully. Exit: 0 done, 1 failed, 2 bad input, 3 refused by the swarm, 130 "
       "interrupted.");
   verb->add_option("--job", o.job, "Job file; with --bootstrap: refuse if the swarm's differs")
@@ -38,6 +40,13 @@ void add_peer(CLI::App& app, PeerOptions& o, int& code) {
   verb->add_option("--name", o.name, "Shown in status and logs");
   verb->add_option("--data", o.data, "Data folder on this machine, if not the job's")
       ->type_name("DIR");
+  verb->add_option("--state", o.state,
+                   "Keep this peer's identity and training state here, and go on from it when "
+                   "started again")
+      ->type_name("DIR");
+  verb->add_option("--save-every", o.save_every, "Seconds between saves to --state")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
   verb->add_option("--trusted-network", o.trusted_networks,
                    "UCX carries bulk here; give no network with strangers in it (default "
                    "127.0.0.0/8; repeatable)")

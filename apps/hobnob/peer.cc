@@ -5,19 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <thread>
 #include <utility>
 
 #include "apps/hobnob/commands.h"
-#include "apps/hobnob/fetch_job.h"
 #include "apps/hobnob/identity.h"
-#include "apps/hobnob/job.h"
 #include "apps/hobnob/peer_board.h"
+#include "apps/hobnob/peer_core.h"
+#include "apps/hobnob/peer_plan.h"
+#include "apps/hobnob/state_saver.h"
 #include "apps/hobnob/status_pages.h"
-#include "gossip/node.h"
-#include "gossip/trainer.h"
 #include "runtime/base/log.h"
 #include "runtime/transport/bulk_lane.h"
 #include "runtime/transport/tcp_transport.h"
@@ -30,158 +30,6 @@ namespace {
 constexpr Duration kReportInterval = std::chrono::milliseconds(200);
 constexpr Duration kIdleInterval = std::chrono::seconds(1);
 constexpr Duration kProgressInterval = std::chrono::seconds(2);
-constexpr std::uint32_t kDefaultShards = 8;
-
-// Everything argv and the swarm have to say, checked.
-struct PeerPlan {
-  Job job;
-  Endpoint listen;
-  Endpoint advertise;
-  Endpoint http;
-  std::vector<Endpoint> bootstrap;
-  std::vector<Cidr> trusted;
-  std::uint32_t shard = 0;
-  std::uint32_t min_peers = 1;
-  std::string name;
-  PeerId id;
-  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
-};
-
-bool is_loopback(const Endpoint& endpoint) {
-  return endpoint.host == "localhost" || endpoint.host == "::1" ||
-         endpoint.host.rfind("127.", 0) == 0;
-}
-
-Result<void> read_addresses(const PeerOptions& options, PeerPlan& plan) {
-  const Result<Endpoint> listen = parse_endpoint(options.listen, "--listen");
-  const Result<Endpoint> http = parse_endpoint(options.http, "--http");
-  for (const Result<Endpoint>* each : {&listen, &http}) {
-    if (!each->ok()) {
-      return each->error();
-    }
-  }
-  plan.listen = listen.value();
-  plan.http = http.value();
-  if (!is_loopback(plan.http) && !options.http_open) {
-    return make_error(
-        ErrorCode::kInvalidArgument,
-        "--http %s: the status pages have no password; stay on 127.0.0.1, or add --http-open",
-        options.http.c_str());
-  }
-  const bool is_any = plan.listen.host == "0.0.0.0" || plan.listen.host == "::";
-  if (!options.advertise.empty()) {
-    const Result<Endpoint> advertise = parse_endpoint(options.advertise, "--advertise");
-    if (!advertise.ok()) {
-      return advertise.error();
-    }
-    plan.advertise = advertise.value();
-  } else if (is_any) {
-    return make_error(
-        ErrorCode::kInvalidArgument,
-        "--listen %s: others cannot dial that; add --advertise HOST:PORT with an address they can",
-        options.listen.c_str());
-  }
-  if (!options.bootstrap.empty()) {
-    const auto bootstrap = parse_endpoints(options.bootstrap, "--bootstrap");
-    if (!bootstrap.ok()) {
-      return bootstrap.error();
-    }
-    plan.bootstrap = bootstrap.value();
-  }
-  const std::vector<std::string> loopback = {"127.0.0.0/8"};
-  for (const std::string& text :
-       options.trusted_networks.empty() ? loopback : options.trusted_networks) {
-    const Result<Cidr> network = Cidr::parse(text, "--trusted-network");
-    if (!network.ok()) {
-      return network.error();
-    }
-    plan.trusted.push_back(network.value());
-  }
-  return {};
-}
-
-// The job from the file, from the swarm, or from both and equal.
-Result<void> find_job(const PeerOptions& options,
-                      PeerPlan& plan,
-                      std::vector<MemberRecord>& members) {
-  if (options.job.empty() && plan.bootstrap.empty()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "peer needs --job FILE to start a swarm, or --bootstrap HOST:PORT to join one"};
-  }
-  Result<Job> own = options.job.empty() ? Result<Job>(Job()) : read_job(options.job);
-  if (!own.ok()) {
-    return own.error();
-  }
-  plan.job = std::move(own).value();
-  if (plan.bootstrap.empty()) {
-    return {};
-  }
-  Result<SwarmInvitation> invitation = fetch_job(plan.bootstrap, options.join_timeout);
-  if (!invitation.ok()) {
-    return invitation.error();
-  }
-  members = invitation.value().members;
-  Result<Job> theirs = parse_job(invitation.value().job, "the swarm's job");
-  if (!theirs.ok()) {
-    return make_error(ErrorCode::kCancelled, "%s; do both run the same hobnob?",
-                      theirs.error().message.c_str());
-  }
-  if (!options.job.empty() && theirs.value().hash() != plan.job.hash()) {
-    const std::string key = first_difference(plan.job.document, theirs.value().document);
-    return make_error(ErrorCode::kCancelled,
-                      "--job %s: differs from the swarm's job in %s; make them equal, or leave "
-                      "--job out to take the "
-                      "swarm's",
-                      options.job.c_str(), key.c_str());
-  }
-  plan.job = std::move(theirs).value();
-  return {};
-}
-
-Result<PeerPlan> make_plan(const PeerOptions& options) {
-  PeerPlan plan;
-  plan.id = random_peer_id();
-  plan.name = options.name.empty() ? "peer-" + plan.id.short_hex().substr(0, 4)
-                                   : options.name.substr(0, kMaxNameBytes);
-  if (!std::ranges::all_of(plan.name, [](char c) { return c >= ' ' && c <= '~'; })) {
-    return make_error(ErrorCode::kInvalidArgument,
-                      "--name: printable ASCII only, at most %zu characters", kMaxNameBytes);
-  }
-  if (options.device != "cpu") {
-    return make_error(ErrorCode::kInvalidArgument, "--device %s: this build trains on cpu only",
-                      options.device.c_str());
-  }
-  const Result<void> addresses = read_addresses(options, plan);
-  if (!addresses.ok()) {
-    return addresses.error();
-  }
-  std::vector<MemberRecord> members;
-  const Result<void> found = find_job(options, plan, members);
-  if (!found.ok()) {
-    return found.error();
-  }
-  if (!options.data.empty()) {
-    plan.job.data.path =
-        options.data;  // where this machine keeps it; not part of what peers compare
-  }
-  PartitionConfig& partition = plan.job.data.partition;
-  if (partition.kind != "iid" && partition.shards == 0) {
-    partition.shards = kDefaultShards;
-    log_info("data.partition.shards is not set: cutting the data into %u", kDefaultShards);
-  }
-  if (options.shard >= 0) {
-    plan.shard = static_cast<std::uint32_t>(options.shard);
-  } else {
-    MemberRecord self;
-    self.peer = plan.id;
-    Membership swarm({}, self);
-    swarm.merge(members, Time{0});
-    const std::uint32_t rows = static_cast<std::uint32_t>(plan.job.workload.curvature.size());
-    plan.shard = swarm.free_shard(std::max({partition.shards, rows, 1U}));
-  }
-  plan.min_peers = options.min_peers > 0 ? options.min_peers : plan.bootstrap.empty() ? 2 : 1;
-  return plan;
-}
 
 class LivePeer {
  public:
@@ -199,13 +47,20 @@ class LivePeer {
                 .parameters = workload_->parameters().count()}),
         loop_(make_uv_executor()),
         gossip_(make_uv_executor()),
-        train_(make_uv_executor()) {}
+        train_(make_uv_executor()),
+        saver_(std::make_unique<StateSaver>(plan_.store ? &*plan_.store : nullptr,
+                                            SavedPeer{.id = plan_.id,
+                                                      .name = plan_.name,
+                                                      .incarnation = plan_.incarnation,
+                                                      .shard = plan_.shard,
+                                                      .job = plan_.job.document.dump()},
+                                            options.save_every)) {}
 
   LivePeer(const LivePeer&) = delete;
   LivePeer& operator=(const LivePeer&) = delete;
 
   ~LivePeer() {
-    node_.reset();
+    core_.reset();
     shared_transport_.reset();
     http_.reset();
     transport_.reset();
@@ -215,8 +70,7 @@ class LivePeer {
 
  private:
   Result<void> open_sockets();
-  void make_trainer();
-  void make_node();
+  Result<void> make_core();
   void watch_signals();
   void share_status();
   void report();
@@ -235,13 +89,15 @@ class LivePeer {
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<ThreadedTransport> shared_transport_;
-  std::unique_ptr<Trainer> trainer_;
-  std::unique_ptr<Node> node_;
+  std::unique_ptr<PeerCore> core_;
+  std::unique_ptr<StateSaver> saver_;
   std::thread gossip_thread_;
   std::thread train_thread_;
   std::thread ender_;  // waits for the two
   bool is_interrupted_ = false;
+  std::atomic<bool> has_begun_{false};
   Result<void> ended_;
+  Result<void> saved_;
 };
 
 Result<void> LivePeer::open_sockets() {
@@ -292,64 +148,46 @@ Result<void> LivePeer::open_sockets() {
   return {};
 }
 
-void LivePeer::make_trainer() {
-  const TrainerConfig config{.order = plan_.job.gossip.order,
-                             .local_steps = plan_.job.gossip.local_steps,
-                             .rounds = plan_.job.rounds,
-                             .evaluate_every = plan_.job.evaluate_every,
-                             .optimizer = plan_.job.optimizer};
-  trainer_ = std::make_unique<Trainer>(
-      *train_, *workload_, config,
-      Trainer::Events{.publish =
-                          [this](std::uint64_t round, std::shared_ptr<Buffer> y) {
-                            gossip_->post(
-                                [this, round, y = std::move(y)] { node_->on_published(round, y); });
-                          },
-                      .on_round =
-                          [this](const RoundRecord& record) {
-                            loop_->post([this, record] { board_.add_round(record, seconds()); });
-                          },
-                      .on_finished =
-                          [this](const Evaluation& evaluation) {
-                            loop_->post([this, evaluation] { board_.set_final(evaluation); });
-                            gossip_->post([this] { node_->on_training_finished(); });
-                          },
-                      .on_flow = nullptr});
-}
-
-void LivePeer::make_node() {
-  NodeConfig config;
-  config.self = plan_.id;
-  config.name = plan_.name;
-  config.address = plan_.advertise;
-  config.bootstrap = plan_.bootstrap;
-  config.min_peers = plan_.min_peers;
-  config.shard = plan_.shard;
-  config.rounds = plan_.job.rounds;
-  config.seed = plan_.job.seed;
-  config.gossip = plan_.job.gossip;
-  config.job = plan_.job.document.dump();
-  config.age = std::chrono::steady_clock::now() - plan_.started;
-  config.join_timeout = Duration{static_cast<std::int64_t>(options_.join_timeout * 1e9)};
-  node_ = std::make_unique<Node>(
-      *gossip_, *shared_transport_, config,
-      cut_fragments(workload_->tensors(), plan_.job.gossip.fragment_values),
-      workload_->parameters().type(),
-      Node::Events{
-          .begin =
-              [this](std::uint64_t round, std::shared_ptr<Buffer> parameters) {
-                train_->post([this, round, parameters = std::move(parameters)] {
-                  trainer_->begin(round, parameters);
-                });
+Result<void> LivePeer::make_core() {
+  NodeConfig node = node_config(plan_.job);
+  node.self = plan_.id;
+  node.name = plan_.name;
+  node.address = plan_.advertise;
+  node.bootstrap = plan_.bootstrap;
+  node.min_peers = plan_.min_peers;
+  node.shard = plan_.shard;
+  node.incarnation = plan_.incarnation;
+  node.age = std::chrono::steady_clock::now() - plan_.started;
+  node.join_timeout = Duration{static_cast<std::int64_t>(options_.join_timeout * 1e9)};
+  core_ = std::make_unique<PeerCore>(
+      PeerCore::Places{*gossip_, *train_, *shared_transport_, *workload_}, plan_.job, node,
+      trainer_config(plan_.job),
+      PeerCore::Events{
+          .on_round =
+              [this](const RoundRecord& record) {
+                loop_->post([this, record] { board_.add_round(record, seconds()); });
+                saver_->offer(core_->trainer());
               },
-          .deliver =
-              [this](std::uint64_t round, std::uint64_t next, std::shared_ptr<Buffer> flow) {
-                train_->post([this, round, next, flow = std::move(flow)] {
-                  trainer_->deliver(round, next, flow);
-                });
+          .on_finished =
+              [this](const Evaluation& evaluation) {
+                loop_->post([this, evaluation] { board_.set_final(evaluation); });
               },
+          .on_flow = nullptr,
+          .on_begin = [this](bool /*adopts*/) { has_begun_ = true; },
           .on_end =
               [this](const Result<void>& ended) { loop_->post([this, ended] { end(ended); }); }});
+  if (!plan_.saved) {
+    return {};
+  }
+  const Result<void> resumed = core_->resume(plan_.saved->trainer);
+  if (!resumed.ok()) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "%s: %s; delete it to start anew, or name another --state directory",
+                      plan_.store->file().c_str(), resumed.error().message.c_str());
+  }
+  log_info("%s: going on at round %llu, unless the swarm is further", plan_.store->file().c_str(),
+           static_cast<unsigned long long>(plan_.saved->trainer.round));
+  return {};
 }
 
 void LivePeer::watch_signals() {
@@ -359,14 +197,15 @@ void LivePeer::watch_signals() {
         _exit(kExitInterrupted);  // asked twice: no goodbye
       }
       log_info("leaving the swarm; once more to leave at once");
-      gossip_->post([this] { node_->leave(); });
+      gossip_->post([this] { core_->node().leave(); });
     });
   }
 }
 
 // Gossip thread: the newest status goes to the loop thread.
 void LivePeer::share_status() {
-  NodeStatus status = node_->status();
+  NodeStatus status = core_->node().status();
+  saver_->set_incarnation(status.incarnation);
   const bool is_idle =
       status.state == NodeState::kWaiting || status.state == NodeState::kConnecting;
   gossip_->after(is_idle ? kIdleInterval : kReportInterval, [this] { share_status(); });
@@ -408,12 +247,16 @@ void LivePeer::end(const Result<void>& ended) {
     return;
   }
   ended_ = ended;
-  trainer_->stop();
-  train_->stop();
+  core_->trainer().stop();
+  // Behind what is on its way to the trainer already: a flow that was delivered counts.
+  train_->post([this] { train_->stop(); });
   gossip_->stop();
   ender_ = std::thread([this] {
     gossip_thread_.join();
     train_thread_.join();
+    if (has_begun_) {
+      saved_ = saver_->finish(core_->trainer(), core_->node().pending_flow());
+    }
     loop_->stop();
   });
 }
@@ -426,8 +269,10 @@ Result<int> LivePeer::run() {
   if (options_.report_fd >= 0) {
     fcntl(options_.report_fd, F_SETFL, O_NONBLOCK);
   }
-  make_trainer();
-  make_node();
+  const Result<void> made = make_core();
+  if (!made.ok()) {
+    return made.error();
+  }
   watch_signals();
   log_info("%s listens on %s, status at http://%s/status", plan_.name.c_str(),
            plan_.listen.text().c_str(), http_->endpoint().text().c_str());
@@ -436,7 +281,7 @@ Result<int> LivePeer::run() {
              plan_.advertise.text().c_str());
   }
   gossip_->post([this] {
-    node_->start();
+    core_->node().start();
     share_status();
   });
   report();
@@ -445,10 +290,12 @@ Result<int> LivePeer::run() {
   train_thread_ = std::thread([this] { train_->run(); });
   loop_->run();
   ender_.join();
-  board_.set_status(node_->status());
+  board_.set_status(core_->node().status());
   report();
-  if (!ended_.ok()) {
-    return ended_.error();
+  for (const Result<void>* each : {&ended_, &saved_}) {
+    if (!each->ok()) {
+      return each->error();
+    }
   }
   if (options_.json) {
     std::printf("%s\n", status_document(board_).dump(2).c_str());
@@ -464,7 +311,7 @@ Result<int> LivePeer::run() {
 
 int run_peer(const PeerOptions& options) {
   set_log_level(options.verbose ? LogLevel::kDebug : LogLevel::kInfo);
-  Result<PeerPlan> made = make_plan(options);
+  Result<PeerPlan> made = make_peer_plan(options);
   if (!made.ok()) {
     return made.error().message == "interrupted" ? static_cast<int>(kExitInterrupted)
                                                  : report(made.error());

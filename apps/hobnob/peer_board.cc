@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace hobnob {
 
@@ -9,6 +10,8 @@ namespace {
 
 constexpr double kRateWindow = 1.0;  // seconds
 constexpr double kFrozenGap = 1.0;
+// Rounds of others are heard of every quarter second.
+constexpr double kPaceWindow = 2.0;
 
 double milliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
@@ -23,6 +26,29 @@ void PeerBoard::tick(double seconds) {
     uncounted_ms_ += 1000.0 * gap;
   }
   ticked_at_ = seconds;
+}
+
+void PeerBoard::set_status(NodeStatus status) {
+  status_ = std::move(status);
+  std::map<PeerId, Pace> paces;
+  for (const Member& member : status_.members) {
+    const PeerId& peer = member.record.peer;
+    const std::uint64_t round = member.record.round;
+    const auto known = paces_.find(peer);
+    Pace pace = known == paces_.end() ? Pace{round, status_.as_of, 0.0} : known->second;
+    const double seconds = std::chrono::duration<double>(status_.as_of - pace.since).count();
+    if (seconds >= kPaceWindow || round < pace.round) {
+      const double passed = round < pace.round ? 0.0 : static_cast<double>(round - pace.round);
+      pace = {round, status_.as_of, passed / std::max(seconds, kPaceWindow)};
+    }
+    paces[peer] = pace;
+  }
+  paces_ = std::move(paces);
+}
+
+double PeerBoard::speed_of(const PeerId& peer) const {
+  const auto found = paces_.find(peer);
+  return found == paces_.end() ? 0.0 : found->second.rounds_per_second;
 }
 
 void PeerBoard::add_round(const RoundRecord& record, double seconds) {

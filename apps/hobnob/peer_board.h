@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -32,7 +33,7 @@ class PeerBoard {
     identity_.http = http;
   }
 
-  void set_status(NodeStatus status) { status_ = std::move(status); }
+  void set_status(NodeStatus status);
 
   // Called every interval: a gap in the calls means that the process itself was stopped, which is
   // no fault of its neighbours and does not count as a stall.
@@ -67,6 +68,9 @@ class PeerBoard {
 
   bool is_final() const { return is_final_; }
 
+  // Rounds a second of a member, over its last few seconds; 0 until it is known.
+  double speed_of(const PeerId& peer) const;
+
   double samples_per_second() const { return samples_per_second_; }
 
   double stall_ms() const { return stall_ms_; }
@@ -81,9 +85,17 @@ class PeerBoard {
   static constexpr std::size_t kHistory = 4096;
 
  private:
+  // A member's round at the start of a window, and how fast the last whole window was.
+  struct Pace {
+    std::uint64_t round = 0;
+    Time since{0};
+    double rounds_per_second = 0.0;
+  };
+
   const Job& job_;
   Identity identity_;
   NodeStatus status_;
+  std::map<PeerId, Pace> paces_;
   std::deque<Round> history_;
   std::uint64_t rounds_done_ = 0;
   double loss_ = 0.0;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "apps/hobnob/sim_swarm.h"
 
@@ -89,14 +90,18 @@ bool parse_event(const std::string& text, SimEvent& event) {
            parse_index(pair[1], event.other) && event.peer != event.other &&
            parse_when(when, true, event);
   }
-  const bool is_freeze = kind == "freeze";
-  if (kind != "kill" && kind != "leave" && !is_freeze) {
+  static const std::map<std::string, SimEvent::Kind> kinds = {
+      {"kill", SimEvent::Kind::kKill},
+      {"leave", SimEvent::Kind::kLeave},
+      {"freeze", SimEvent::Kind::kFreeze},
+      {"restart", SimEvent::Kind::kRestart}};
+  const auto found = kinds.find(kind);
+  if (found == kinds.end()) {
     return false;
   }
-  event.kind = is_freeze        ? SimEvent::Kind::kFreeze
-               : kind == "kill" ? SimEvent::Kind::kKill
-                                : SimEvent::Kind::kLeave;
-  return parse_index(subject[1], event.peer) && parse_when(when, is_freeze, event);
+  event.kind = found->second;
+  const bool has_length = kind == "freeze" || kind == "restart";
+  return parse_index(subject[1], event.peer) && parse_when(when, has_length, event);
 }
 
 }  // namespace
@@ -109,11 +114,11 @@ Result<std::vector<SimEvent>> parse_sim_events(const std::string& text, const st
   for (const std::string& each : split(text, ',')) {
     SimEvent event;
     if (!parse_event(each, event)) {
-      return make_error(
-          ErrorCode::kInvalidArgument,
-          "%s: cannot read \"%s\"; write kill:PEER@TIME, freeze:PEER@TIME+LENGTH, leave:PEER@TIME, "
-          "join@TIME or partition:A-B@TIME+LENGTH, for example kill:3@2s",
-          what.c_str(), each.c_str());
+      return make_error(ErrorCode::kInvalidArgument,
+                        "%s: cannot read \"%s\"; write kill:PEER@TIME, restart:PEER@TIME+LENGTH, "
+                        "freeze:PEER@TIME+LENGTH, leave:PEER@TIME, join@TIME or "
+                        "partition:A-B@TIME+LENGTH, for example kill:3@2s",
+                        what.c_str(), each.c_str());
     }
     events.push_back(event);
   }

@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "gossip/node.h"
-#include "gossip/trainer.h"
+#include "apps/hobnob/peer_core.h"
+#include "apps/hobnob/sim_books.h"
 #include "runtime/base/check.h"
 
 namespace hobnob {
@@ -16,29 +16,20 @@ namespace hobnob {
 namespace {
 
 constexpr Duration kStuckAfter = std::chrono::seconds(300);
-
-std::vector<double> to_doubles(ConstVec values) {
-  std::vector<double> out(values.count());
-  cpu_vector_ops().copy(values, Vec(std::span<double>(out)));
-  return out;
-}
+// Rounds between the states that a simulated peer keeps for a restart.
+constexpr std::uint64_t kSaveEvery = 16;
 
 struct SimPeer {
   SimHost* host = nullptr;
   PeerId id;
   std::unique_ptr<Workload> workload;
-  std::unique_ptr<Node> node;
-  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<PeerCore> core;
   bool is_live = true;  // neither killed nor gone
   bool is_finished = false;
   bool has_begun = false;
+  std::uint64_t lives = 0;  // processes so far
+  std::optional<TrainerState> saved;
   std::uint64_t round = 0;  // last finished
-};
-
-// Values of all peers as each finished one round.
-struct Snapshot {
-  std::uint64_t round = 0;
-  std::map<std::size_t, std::vector<double>> values;
 };
 
 class Simulation {
@@ -55,6 +46,8 @@ class Simulation {
 
  private:
   Result<void> add_peer(bool is_joiner);
+  Result<void> start_peer(std::size_t index, bool is_joiner);
+  void restart(std::size_t index);
   void schedule(const SimEvent& event);
   void happen(const SimEvent& event);
   void stop_counting(std::size_t index);
@@ -72,6 +65,9 @@ class Simulation {
   std::unique_ptr<SimExecutor> executor_;
   std::unique_ptr<SimNetwork> network_;
   std::vector<std::unique_ptr<SimPeer>> peers_;
+  // Of processes that were restarted: events of their hosts may still name them.
+  std::vector<std::unique_ptr<Workload>> retired_workloads_;
+  std::vector<std::unique_ptr<PeerCore>> retired_;
   std::vector<double> optimum_;
   std::vector<std::string> errors_;
   std::function<void(const SimRecord&)> on_record_;
@@ -79,14 +75,7 @@ class Simulation {
   std::uint64_t next_record_ = 0;  // round
   std::deque<Snapshot> open_;
 
-  struct FlowSum {
-    std::size_t count = 0;
-    std::vector<double> sum;
-  };
-
-  std::map<std::uint64_t, FlowSum> flow_sums_;  // sync: per round
-  std::vector<double> all_flows_;               // all modes: since the start
-  double invariant_ = 0.0;
+  FlowBooks flows_;
   bool has_lost_peers_ = false;
   Time ended_at_{0};  // when the last peer finished
   std::uint64_t ended_frames_ = 0;
@@ -98,9 +87,12 @@ Endpoint address_of(std::size_t index) {
 }
 
 Result<void> Simulation::add_peer(bool is_joiner) {
-  const std::size_t index = peers_.size();
   peers_.push_back(std::make_unique<SimPeer>());
-  SimPeer& peer = *peers_.back();
+  return start_peer(peers_.size() - 1, is_joiner);
+}
+
+Result<void> Simulation::start_peer(std::size_t index, bool is_joiner) {
+  SimPeer& peer = *peers_[index];
   peer.id = PeerId{0, index + 1};
   const auto rows = std::max<std::size_t>(job_.workload.curvature.size(), 1);
   const auto shards = std::max<std::size_t>(data_.partition.shards, 1);
@@ -112,83 +104,64 @@ Result<void> Simulation::add_peer(bool is_joiner) {
   }
   peer.workload = std::move(workload).value();
   peer.host = &network_->add_host({.peer = peer.id,
-                                   .process = index + 1,
+                                   .process = (++peer.lives << 32U) + index,
                                    .job_hash = job_.hash(),
                                    .advertise = address_of(index),
                                    .name = "peer" + std::to_string(index)});
   Executor& executor = peer.host->executor();
   const double speed = config_.speeds.empty() ? 1.0 : config_.speeds[index % config_.speeds.size()];
-  const TrainerConfig trainer_config{.order = job_.gossip.order,
-                                     .local_steps = job_.gossip.local_steps,
-                                     .rounds = job_.rounds,
-                                     .evaluate_every = 0,
-                                     .optimizer = job_.optimizer,
-                                     .step_time = Duration{static_cast<std::int64_t>(
-                                         static_cast<double>(config_.step_time.count()) / speed)}};
-  peer.trainer = std::make_unique<Trainer>(
-      executor, *peer.workload, trainer_config,
-      Trainer::Events{
-          .publish =
-              [&peer, &executor](std::uint64_t round, std::shared_ptr<Buffer> y) {
-                executor.post(
-                    [&peer, round, y = std::move(y)] { peer.node->on_published(round, y); });
-              },
-          .on_round = [this, index](const RoundRecord& record) { on_round(index, record); },
-          .on_finished =
-              [this, index, &peer](const Evaluation& /*evaluation*/) {
-                peer.is_finished = true;
-                peer.round = job_.rounds;
-                peer.node->on_training_finished();
-                emit_complete();
-              },
-          .on_flow = [this](std::uint64_t round, ConstVec flow) { on_flow(round, flow); }});
-  NodeConfig node_config;
-  node_config.self = peer.id;
-  node_config.name = "peer" + std::to_string(index);
-  node_config.address = address_of(index);
-  node_config.min_peers = static_cast<std::uint32_t>(config_.peers);
-  node_config.shard = shard;
-  node_config.rounds = job_.rounds;
-  node_config.seed = job_.seed;
-  node_config.gossip = job_.gossip;
-  for (std::size_t other = 0; other < index; ++other) {
-    const bool is_first = !is_joiner && other == 0;
-    if (is_first || (is_joiner && peers_[other]->is_live)) {
-      node_config.bootstrap.push_back(address_of(other));
+  TrainerConfig trainer = trainer_config(job_);
+  trainer.evaluate_every = 0;
+  trainer.step_time =
+      Duration{static_cast<std::int64_t>(static_cast<double>(config_.step_time.count()) / speed)};
+  NodeConfig node = node_config(job_);
+  node.self = peer.id;
+  node.name = "peer" + std::to_string(index);
+  node.address = address_of(index);
+  node.min_peers = static_cast<std::uint32_t>(config_.peers);
+  node.shard = shard;
+  node.incarnation = static_cast<std::uint32_t>(peer.lives - 1);
+  for (std::size_t other = 0; other < peers_.size(); ++other) {
+    const bool is_known = is_joiner ? peers_[other]->is_live || peer.lives > 1 : other == 0;
+    if (other != index && is_known) {
+      node.bootstrap.push_back(address_of(other));
     }
   }
-  peer.node = std::make_unique<Node>(
-      executor, peer.host->transport(), node_config,
-      cut_fragments(peer.workload->tensors(), job_.gossip.fragment_values),
-      peer.workload->parameters().type(),
-      Node::Events{
-          .begin =
-              [this, &peer, &executor](std::uint64_t round, std::shared_ptr<Buffer> parameters) {
-                // One that starts over gives up its part of the mean.
-                has_lost_peers_ = has_lost_peers_ || (peer.has_begun && parameters);
-                peer.has_begun = true;
-                executor.post([&peer, round, parameters = std::move(parameters)] {
-                  peer.trainer->begin(round, parameters);
-                });
+  peer.core = std::make_unique<PeerCore>(
+      PeerCore::Places{executor, executor, peer.host->transport(), *peer.workload}, job_, node,
+      trainer,
+      PeerCore::Events{
+          .on_round = [this, index](const RoundRecord& record) { on_round(index, record); },
+          .on_finished =
+              [this, &peer](const Evaluation& /*evaluation*/) {
+                peer.is_finished = true;
+                peer.round = job_.rounds;
+                emit_complete();
               },
-          .deliver =
-              [&peer, &executor](std::uint64_t round, std::uint64_t next,
-                                 std::shared_ptr<Buffer> flow) {
-                executor.post([&peer, round, next, flow = std::move(flow)] {
-                  peer.trainer->deliver(round, next, flow);
-                });
+          .on_flow = [this](std::uint64_t round, ConstVec flow) { on_flow(round, flow); },
+          .on_begin =
+              [this, &peer](bool adopts) {
+                // One that starts over gives up its part of the mean.
+                has_lost_peers_ = has_lost_peers_ || (peer.has_begun && adopts);
+                peer.has_begun = true;
               },
           .on_end =
               [this, index](const Result<void>& ended) {
                 if (!ended.ok()) {
                   errors_.push_back(format("peer %zu: %s", index, ended.error().message.c_str()));
                 }
-                peers_[index]->trainer->stop();
+                peers_[index]->core->trainer().stop();
                 peers_[index]->is_live = false;
                 emit_complete();
               }});
+  if (peer.saved) {
+    const Result<void> resumed = peer.core->resume(*peer.saved);
+    if (!resumed.ok()) {
+      return resumed;
+    }
+  }
   (void)peer.host->transport().listen(address_of(index));
-  executor.post([&peer] { peer.node->start(); });
+  executor.post([&peer] { peer.core->node().start(); });
   return {};
 }
 
@@ -210,9 +183,14 @@ void Simulation::happen(const SimEvent& event) {
       network_->kill(peer.id);
       stop_counting(event.peer);
       break;
+    case SimEvent::Kind::kRestart:
+      network_->kill(peer.id);
+      stop_counting(event.peer);
+      executor_->after(event.length, [this, index = event.peer] { restart(index); });
+      break;
     case SimEvent::Kind::kLeave:
-      peer.trainer->stop();
-      peer.node->leave();
+      peer.core->trainer().stop();
+      peer.core->node().leave();
       stop_counting(event.peer);
       break;
     case SimEvent::Kind::kFreeze:
@@ -232,6 +210,20 @@ void Simulation::happen(const SimEvent& event) {
   }
 }
 
+// What live peers do with --state: the same id, a new process, the state of the last save.
+void Simulation::restart(std::size_t index) {
+  SimPeer& peer = *peers_[index];
+  retired_.push_back(std::move(peer.core));
+  retired_workloads_.push_back(std::move(peer.workload));
+  peer.is_live = true;
+  peer.is_finished = false;
+  peer.has_begun = false;
+  const Result<void> started = start_peer(index, true);
+  if (!started.ok()) {
+    errors_.push_back(started.error().message);
+  }
+}
+
 void Simulation::stop_counting(std::size_t index) {
   peers_[index]->is_live = false;
   has_lost_peers_ = true;
@@ -241,6 +233,9 @@ void Simulation::stop_counting(std::size_t index) {
 void Simulation::on_round(std::size_t index, const RoundRecord& record) {
   SimPeer& peer = *peers_[index];
   peer.round = record.round;
+  if (record.round % kSaveEvery == 0) {
+    peer.saved = peer.core->trainer().state();
+  }
   while (config_.record_every > 0 && record.round >= next_record_) {
     open_.push_back({next_record_, {}});
     next_record_ += config_.record_every;
@@ -254,22 +249,7 @@ void Simulation::on_round(std::size_t index, const RoundRecord& record) {
 }
 
 void Simulation::on_flow(std::uint64_t round, ConstVec flow) {
-  const std::vector<double> values = to_doubles(flow);
-  all_flows_.resize(values.size());
-  FlowSum& sum = flow_sums_[round];
-  sum.sum.resize(values.size());
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    all_flows_[k] += values[k];
-    sum.sum[k] += values[k];
-  }
-  if (++sum.count == peers_.size()) {
-    if (job_.gossip.mode == ClockMode::kSync) {
-      for (const double value : sum.sum) {
-        invariant_ = std::max(invariant_, std::abs(value) / static_cast<double>(peers_.size()));
-      }
-    }
-    flow_sums_.erase(round);
-  }
+  flows_.add(round, to_doubles(flow), peers_.size());
 }
 
 void Simulation::emit_complete() {
@@ -294,39 +274,20 @@ SimRecord Simulation::measure(const Snapshot& snapshot) {
   record.round = snapshot.round;
   record.virtual_seconds = std::chrono::duration<double>(executor_->now()).count();
   record.live_peers = snapshot.values.size();
-  const auto n = static_cast<double>(snapshot.values.size());
-  std::vector<double> mean(snapshot.values.begin()->second.size());
-  for (const auto& [index, x] : snapshot.values) {
-    for (std::size_t k = 0; k < mean.size(); ++k) {
-      mean[k] += x[k] / n;
-    }
-  }
-  double err = 0.0;
-  double merr = 0.0;
-  double cons = 0.0;
-  for (std::size_t k = 0; k < mean.size(); ++k) {
-    const double best = optimum_.empty() ? 0.0 : optimum_[k];
-    merr += (mean[k] - best) * (mean[k] - best);
-    for (const auto& [index, x] : snapshot.values) {
-      err += (x[k] - best) * (x[k] - best);
-      cons += (x[k] - mean[k]) * (x[k] - mean[k]);
-    }
-  }
-  record.cons = std::sqrt(cons / n);
-  if (!optimum_.empty()) {
-    record.err = std::sqrt(err / n);
-    record.merr = std::sqrt(merr);
-  }
+  const Spread spread = spread_of(snapshot.values, optimum_);
+  record.cons = spread.cons;
+  record.err = spread.err;
+  record.merr = spread.merr;
   record.loss = std::numeric_limits<double>::quiet_NaN();
   record.accuracy = record.loss;
   record.bytes_per_peer =
       static_cast<double>(network_->bytes()) / static_cast<double>(peers_.size());
   record.messages = network_->frames();
-  record.invariant_mean = job_.gossip.mode == ClockMode::kSync ? invariant_ : record.loss;
+  record.invariant_mean = job_.gossip.mode == ClockMode::kSync ? flows_.worst_round() : record.loss;
   std::uint64_t offered = 0;
   std::uint64_t fired = 0;
   for (const auto& peer : peers_) {
-    const NodeStatus status = peer->node->status();
+    const NodeStatus status = peer->core->node().status();
     offered += status.fragments_offered;
     fired += status.fragments_fired;
   }
@@ -404,7 +365,7 @@ SimResult Simulation::result() {
   double accuracy = 0.0;
   for (std::size_t index = 0; index < peers_.size(); ++index) {
     SimPeer& peer = *peers_[index];
-    const NodeStatus status = peer.node->status();
+    const NodeStatus status = peer.core->node().status();
     result.longest_stall.push_back(std::chrono::duration<double>(status.longest_stall).count());
     result.late_edges += status.late_edges;
     if (status.join_time.count() > 0) {
@@ -417,11 +378,7 @@ SimResult Simulation::result() {
     const Evaluation evaluation = peer.workload->evaluate();
     loss += evaluation.loss;
     accuracy += evaluation.accuracy;
-    const std::vector<double> pending = to_doubles(peer.node->pending_flow());
-    all_flows_.resize(pending.size());
-    for (std::size_t k = 0; k < pending.size(); ++k) {
-      all_flows_[k] += pending[k];
-    }
+    flows_.add_undelivered(to_doubles(peer.core->node().pending_flow()));
   }
   result.errors = errors_;
   result.events = executor_->events();
@@ -437,10 +394,7 @@ SimResult Simulation::result() {
   result.last.loss = loss / static_cast<double>(end.values.size());
   result.last.accuracy = accuracy / static_cast<double>(end.values.size());
   if (!has_lost_peers_) {
-    double worst = 0.0;
-    for (const double value : all_flows_) {
-      worst = std::max(worst, std::abs(value) / static_cast<double>(peers_.size()));
-    }
+    const double worst = flows_.sum(peers_.size());
     result.flow_sum = worst;
     if (job_.gossip.mode != ClockMode::kSync) {
       result.last.invariant_mean = worst;

@@ -14,16 +14,16 @@ namespace hobnob {
 
 // Something that happens to a simulated peer.
 struct SimEvent {
-  enum class Kind { kKill, kFreeze, kLeave, kJoin, kPartition };
+  enum class Kind { kKill, kFreeze, kLeave, kJoin, kPartition, kRestart };
   Kind kind = Kind::kKill;
   std::size_t peer = 0;   // index; of a join, ignored
   std::size_t other = 0;  // partition: the other end
   Duration at{0};
-  Duration length{0};  // freeze, partition
+  Duration length{0};  // freeze, partition; restart: how long it is away
 };
 
-// "kill:3@2s,freeze:1@500ms+2s,leave:0@3s,join@4s,partition:0-1@1s+2s". `what` names the argument
-// in errors.
+// "kill:3@2s,restart:2@1s+500ms,freeze:1@500ms+2s,leave:0@3s,join@4s,partition:0-1@1s+2s". `what`
+// names the argument in errors.
 Result<std::vector<SimEvent>> parse_sim_events(const std::string& text, const std::string& what);
 // "rate=100mbit,delay=50ms,jitter=5ms,loss=1%,duplicate=0.1%,reorder=2%".
 Result<LinkModel> parse_link_model(const std::string& text, const std::string& what);

@@ -58,6 +58,17 @@ Json compression_ratio(const NodeStatus& status, std::uint64_t parameters) {
                     static_cast<double>(fragments) / static_cast<double>(bytes));
 }
 
+// What can be said from here about the sum of all peers' values, which mixing must not change.
+Json invariants(const NodeStatus& status) {
+  const ExchangeStats& exchange = status.exchange;
+  const auto members = static_cast<double>(std::max<std::size_t>(status.view.size(), 1));
+  return Json()
+      .set("mean_drift_estimate", exchange.one_sided_flow / members)
+      .set("one_sided_transactions", count(exchange.one_sided))
+      .set("replicas_compared", count(exchange.replicas_compared))
+      .set("replicas_differed", count(exchange.replicas_differed));
+}
+
 Json peers_document(const PeerBoard& board) {
   const NodeStatus& status = board.status();
   Json list(Json::Array{});
@@ -77,6 +88,7 @@ Json peers_document(const PeerBoard& board) {
                   .set("incarnation", static_cast<std::int64_t>(member.record.incarnation))
                   .set("shard", static_cast<std::int64_t>(member.record.shard))
                   .set("round", count(member.record.round))
+                  .set("rounds_per_second", board.speed_of(member.record.peer))
                   .set("last_heard_ms_ago",
                        member.record.peer == board.identity().peer
                            ? Json(0.0)
@@ -207,6 +219,8 @@ std::string metrics_text(const PeerBoard& board) {
   add("longest_stall_milliseconds", "gauge", board.longest_stall_ms());
   add("consensus_distance", "gauge", status.consensus_distance);
   add("members", "gauge", static_cast<double>(status.view.size()));
+  add("one_sided_transactions_total", "counter", static_cast<double>(status.exchange.one_sided));
+  add("replicas_differed_total", "counter", static_cast<double>(status.exchange.replicas_differed));
   add("late_edges_total", "counter", static_cast<double>(status.late_edges));
   return text;
 }
@@ -257,7 +271,8 @@ Json status_document(const PeerBoard& board) {
   json.set("frozen_ms", board.frozen_ms());
   json.set("late_edges", count(status.late_edges)).set("late_rounds", count(status.rounds_late));
   json.set("view_mismatches", count(status.view_mismatches));
-  json.set("poisoned_blocks", count(status.poisoned_blocks));
+  json.set("poisoned_blocks", count(status.exchange.poisoned_blocks));
+  json.set("invariants", invariants(status));
   json.set("join_seconds", std::chrono::duration<double>(status.join_time).count());
   json.set("error", status.error.empty() ? Json() : Json(status.error));
   return json;

@@ -157,11 +157,14 @@ class Network final : public SimNetwork {
       : world_(world), model_(model), rng_(key) {}
 
   SimHost& add_host(const Hello& hello) override {
-    HOBNOB_CHECK(!hosts_.contains(hello.peer), "two hosts with one id");
-    auto host = std::make_unique<Host>(*this, world_, hello);
-    Host& added = *host;
-    hosts_[hello.peer] = std::move(host);
-    return added;
+    std::unique_ptr<Host>& place = hosts_[hello.peer];
+    if (place) {
+      cut_links(*place, "its process was replaced");
+      place->listening = false;
+      former_.push_back(std::move(place));
+    }
+    place = std::make_unique<Host>(*this, world_, hello);
+    return *place;
   }
 
   void kill(const PeerId& peer) override {
@@ -323,6 +326,7 @@ class Network final : public SimNetwork {
   LinkModel model_;
   Rng rng_;
   std::map<PeerId, std::unique_ptr<Host>> hosts_;
+  std::vector<std::unique_ptr<Host>> former_;  // processes replaced, which events still name
   std::map<std::pair<PeerId, PeerId>, std::uint64_t> partitions_;  // numbered
   std::uint64_t partition_count_ = 0;
   std::map<PeerId, std::uint64_t> last_freeze_;

@@ -36,7 +36,8 @@ class SimNetwork {
  public:
   virtual ~SimNetwork() = default;
 
-  // hello.advertise is the address others dial. The host lives as long as the network.
+  // hello.advertise is the address others dial. The host lives as long as the network. One with an
+  // id that is there already takes its place, as a process that is started again.
   virtual SimHost& add_host(const Hello& hello) = 0;
   // SIGKILL: tasks and frames vanish; the other ends see their links go down after one delay.
   virtual void kill(const PeerId& peer) = 0;

@@ -36,6 +36,9 @@ inline constexpr std::size_t kFrameHeaderBytes = 64;
 inline constexpr std::size_t kMaxControlPayloadBytes = std::size_t{1} << 20U;
 inline constexpr std::size_t kMaxFramePayloadBytes = std::size_t{1} << 30U;
 
+// NACK and PROBE: of the whole edge, not of one fragment.
+inline constexpr std::uint32_t kAllFragments = 0xFFFFFFFF;
+
 // Flags of edge and state frames.
 inline constexpr std::uint8_t kFlagSnapshot =
     1;  // the payload is the value itself, not a difference

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -54,6 +55,49 @@ class ErrorsTest(unittest.TestCase):
     def start_quadratic(self):
         job = self.write_job(name="quadratic", workload__curvature=[[1.0], [2.0]], workload__target=[[1.0], [0.0]])
         return self.start("--job", job), job
+
+    # State directories.
+
+    def save_state(self):
+        """A state directory with a few rounds of the quadratic in it."""
+        peer, job = self.start_quadratic()
+        state = self.path("state")
+        self.start("--bootstrap", peer.listen, "--state", state).wait_until(lambda status: status["rounds_done"] > 5)
+        self.peers[-1].signal(signal.SIGINT)
+        self.assertEqual(self.peers[-1].finish(20), 130)
+        return job, state
+
+    def test_state_of_another_job_names_the_file_and_the_key(self):
+        job, state = self.save_state()
+        with open(job) as file:
+            document = json.load(file)
+        document["gossip"]["gamma"] = 0.5
+        with open(job, "w") as file:
+            json.dump(document, file)
+        before = pathlib.Path(state, "peer.state").read_bytes()
+        self.refuse(run("peer", "--job", job, "--state", state), f"{state}/peer.state", "gossip.gamma", "delete")
+        self.assertEqual(pathlib.Path(state, "peer.state").read_bytes(), before)
+
+    def test_damaged_state_is_refused_and_kept(self):
+        job, state = self.save_state()
+        with open(f"{state}/peer.state", "r+b") as file:
+            file.seek(40)
+            file.write(b"\xff")
+        before = pathlib.Path(state, "peer.state").read_bytes()
+        self.refuse(run("peer", "--job", job, "--state", state), f"{state}/peer.state", "checksum", "delete it")
+        self.assertEqual(pathlib.Path(state, "peer.state").read_bytes(), before)
+
+    def test_a_state_directory_belongs_to_one_process(self):
+        job = self.write_job(name="quadratic", workload__curvature=[[1.0], [2.0]], workload__target=[[1.0], [0.0]])
+        state = self.path("state")
+        self.start("--job", job, "--state", state)
+        self.refuse(run("peer", "--job", job, "--state", state), f"--state {state}", "another hobnob")
+
+    def test_state_that_is_a_file(self):
+        self.refuse(run("peer", "--state", self.write_job()), "--state", "job.json", "Not a directory")
+
+    def test_state_alone_without_anything_saved_needs_a_job(self):
+        self.refuse(run("peer", "--state", self.path("state")), "--job FILE", "--bootstrap")
 
     # Job files.
 

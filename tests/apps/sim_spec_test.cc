@@ -50,6 +50,16 @@ TEST(LinkModel, WhatCannotBeReadIsRefusedByName) {
   }
 }
 
+TEST(SimEvents, ARestartHasATimeAway) {
+  const auto events = parse_sim_events("restart:2@3s+500ms", "--faults");
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  EXPECT_EQ(events.value()[0].kind, SimEvent::Kind::kRestart);
+  EXPECT_EQ(events.value()[0].peer, 2U);
+  EXPECT_EQ(events.value()[0].at, seconds(3));
+  EXPECT_EQ(events.value()[0].length, milliseconds(500));
+  EXPECT_FALSE(parse_sim_events("restart:2@3s", "--faults").ok());
+}
+
 TEST(SimEvents, EveryKindIsRead) {
   const auto events = parse_sim_events(
       "kill:3@2s,freeze:1@500ms+2s,leave:0@3s,join@4s,partition:0-1@1s+1min", "--faults");

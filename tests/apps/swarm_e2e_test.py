@@ -67,6 +67,53 @@ class SwarmTest(unittest.TestCase):
             self.assertGreaterEqual(peer["accuracy"], 0.88)
 
     @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_a_killed_peer_resumes_from_its_state_directory(self):
+        job = self.write_job(name="fashion-mlp", rounds=1_000_000)
+        state = os.path.join(self.folder.name, "state")
+        first = self.start("--job", job, "--min-peers", 3, "--name", "peer0")
+        self.start("--bootstrap", first.listen, "--min-peers", 3)
+        again = ("--bootstrap", first.listen, "--min-peers", 3, "--state", state, "--save-every", 0.2)
+        victim = self.start(*again, "--name", "phoenix")
+        victim.wait_until(lambda status: status["rounds_done"] > 50)
+        before = victim.wait_until(lambda _: os.path.exists(f"{state}/peer.state"))
+        victim.signal(signal.SIGKILL)
+        victim.finish(10)
+        back = self.start(*again)
+        log = back.wait_for_log("going on at round")
+        after = back.wait_until(lambda status: status["rounds_done"] > 20 and status["members"] == 3)
+        self.assertEqual((after["peer"], after["name"], after["shard"]), (before["peer"], "phoenix", before["shard"]), log)
+        self.assertGreater(after["round"], 50)
+        # Its neighbours exchange with the new process: transactions go on at both ends.
+        edge = next(each for each in first.get("/edges")["edges"] if each["peer"] == after["peer"])
+        first.wait_until(lambda page: any(each["peer"] == after["peer"] and each["transactions"] > edge["transactions"] + 3
+                                          for each in page["edges"]), page="/edges")
+        speeds = first.wait_until(lambda page: all(each["rounds_per_second"] > 0 for each in page["peers"]), page="/peers")
+        self.assertEqual(len(speeds["peers"]), 3)
+        invariants = first.get("/status")["invariants"]
+        self.assertEqual(invariants["replicas_differed"], 0)
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_a_whole_swarm_stopped_and_started_again_goes_on(self):
+        job = self.write_job(name="fashion-mlp", rounds=1_000_000)
+        states = [os.path.join(self.folder.name, f"state{index}") for index in range(2)]
+
+        def start():
+            first = self.start("--job", job, "--min-peers", 2, "--state", states[0])
+            return first, self.start("--bootstrap", first.listen, "--min-peers", 2, "--state", states[1])
+
+        first, second = start()
+        reached = first.wait_until(lambda status: status["rounds_done"] > 100)
+        for peer in (first, second):
+            peer.signal(signal.SIGINT)
+        for peer in (first, second):
+            self.assertEqual(peer.finish(20), 130)
+        first, second = start()
+        for peer in (first, second):
+            status = peer.wait_until(lambda status: status["rounds_done"] > 5)
+            self.assertGreater(status["round"], reached["round"])
+            self.assertLess(status["loss"], 1.0)  # untrained: 2.3
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
     def test_missed_target_is_exit_1(self):
         job = self.write_job(rounds=50, target={"metric": "accuracy", "at_least": 0.99})
         self.assertEqual(run("swarm", "--job", job, "--peers", 2, timeout=60).returncode, 1)

@@ -675,5 +675,75 @@ TEST(EdgeExchange, TheLastAnswerOfAForgottenNeighbourStillCounts) {
   EXPECT_EQ(swarm[0].exchange->stats().size(), 1U);
 }
 
+// ---- A neighbour that starts anew under its id. ----
+
+TEST(EdgeReset, ARestartedNeighbourIsAnsweredFromTheStart) {
+  Swarm swarm({.channel = "edge-replica", .codec = "fp32"});
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    swarm.publish(0, round, 1.0);
+    swarm.publish(1, round, 4.0);
+    ASSERT_TRUE(swarm.begin(0, 1));
+    swarm.deliver_all();
+  }
+  swarm.restart(0);
+  swarm[1].exchange->reset(Swarm::id(0));
+  swarm.publish(0, 5, 1.0);
+  swarm.publish(1, 5, 4.0);
+  ASSERT_TRUE(swarm.begin(0, 1));
+  swarm.deliver_all();
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+  EXPECT_EQ(swarm.mixes(0), 1U);
+  swarm.expect_mirrored(0, 1);
+}
+
+TEST(EdgeReset, WhatIsInFlightSettlesAsNotMixed) {
+  Swarm swarm({.fragments = 2});
+  swarm.publish(0, 0, 1.0);
+  ASSERT_TRUE(swarm.begin(0, 1, 0));
+  ASSERT_TRUE(swarm.begin(0, 1, 1));
+  swarm[0].exchange->reset(Swarm::id(1));
+  EXPECT_EQ(swarm[0].exchange->in_flight(), 0U);
+  EXPECT_EQ(swarm[0].settled,
+            (std::vector<Swarm::Settled>{{Swarm::id(1), 0, false}, {Swarm::id(1), 1, false}}));
+  EXPECT_EQ(swarm[0].exchange->totals().one_sided, 2U);
+  swarm.pass(std::chrono::minutes(5));
+  EXPECT_EQ(swarm.wire.size(), 2U) << "nothing is sent again";
+}
+
+TEST(OneSided, AConfirmedTransactionIsNotCounted) {
+  Swarm swarm({});
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    swarm.publish(0, round, 1.0);
+    swarm.publish(1, round, 4.0);
+    ASSERT_TRUE(swarm.begin(0, 1));
+    swarm.deliver_all();
+  }
+  for (const std::size_t end : {0U, 1U}) {
+    EXPECT_EQ(swarm[end].exchange->totals().one_sided, 0U);
+    EXPECT_EQ(swarm[end].exchange->totals().one_sided_flow, 0.0);
+  }
+}
+
+TEST(OneSided, AnAnswerThatAnEdgeWasDroppedWithIsCountedWithItsFlow) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0, kHalf);
+  swarm.publish(1, 0, 4.0, kHalf);
+  ASSERT_TRUE(swarm.begin(0, 1));
+  swarm.deliver();  // end 1 has mixed, its answer is lost
+  swarm[1].exchange->reset(Swarm::id(0));
+  EXPECT_EQ(swarm[1].exchange->totals().one_sided, 1U);
+  EXPECT_EQ(swarm[1].exchange->totals().one_sided_flow, 3.0);  // 1/2 of 3 in each of 4 values
+}
+
+TEST(OneSided, ANeighbourThatSaidGoodbyeHadItsAnswers) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  ASSERT_TRUE(swarm.begin(0, 1));
+  swarm.deliver_all();
+  swarm[1].exchange->forget(Swarm::id(0));
+  EXPECT_EQ(swarm[1].exchange->totals().one_sided, 0U);
+}
+
 }  // namespace
 }  // namespace hobnob

@@ -56,38 +56,44 @@ class Swarm {
 
   explicit Swarm(const Setup& setup) : setup_(setup), executor_(make_sim_executor()) {
     set_log_level(LogLevel::kError);
+    for (std::size_t end = 0; end < setup.ends; ++end) {
+      ends_.push_back(std::make_unique<End>());
+      restart(end);
+    }
+  }
+
+  // The end begins anew and knows nothing.
+  void restart(std::size_t self) {
+    End& end = *ends_[self];
     std::vector<Fragment> fragments;
-    for (std::uint32_t k = 0; k < setup.fragments; ++k) {
+    for (std::uint32_t k = 0; k < setup_.fragments; ++k) {
       fragments.push_back({k * kPerFragment, kPerFragment});
     }
-    for (std::size_t self = 0; self < setup.ends; ++self) {
-      ends_.push_back(std::make_unique<End>());
-      End& end = *ends_.back();
-      end.value.resize(setup.fragments * kPerFragment);
-      end.channel = make_channel(setup.channel, {.kind = setup.codec}, DType::kFloat64);
-      end.mixer = make_difference_mixer(1.0, DType::kFloat64, end.value.size());
-      end.exchange = std::make_unique<EdgeExchange>(
-          *executor_,
-          EdgeExchangeConfig{.self = id(self),
-                             .reliable_transport = setup.reliable,
-                             .waits_for_round = setup.waits_for_round,
-                             .max_edges = setup.max_edges,
-                             .stale_rounds = setup.stale_rounds},
-          fragments, *end.channel, *end.mixer,
-          EdgeExchange::Events{
-              .send =
-                  [this, self](const PeerId& peer, FrameHeader header, const Bytes& payload) {
-                    wire.push_back({self, index(peer), encode_frame(header, payload)});
-                    return true;
-                  },
-              .on_settled =
-                  [&end](const PeerId& peer, std::uint32_t fragment, bool mixed) {
-                    end.settled.push_back({peer, fragment, mixed});
-                  },
-              .on_round_seen = [](const PeerId&, std::uint64_t) {},
-              .on_fell_behind = [&end](const PeerId&,
-                                       std::uint64_t round) { end.fell_behind.push_back(round); }});
-    }
+    end = End();
+    end.value.resize(setup_.fragments * kPerFragment);
+    end.channel = make_channel(setup_.channel, {.kind = setup_.codec}, DType::kFloat64);
+    end.mixer = make_difference_mixer(1.0, DType::kFloat64, end.value.size());
+    end.exchange = std::make_unique<EdgeExchange>(
+        *executor_,
+        EdgeExchangeConfig{.self = id(self),
+                           .reliable_transport = setup_.reliable,
+                           .waits_for_round = setup_.waits_for_round,
+                           .max_edges = setup_.max_edges,
+                           .stale_rounds = setup_.stale_rounds},
+        fragments, *end.channel, *end.mixer,
+        EdgeExchange::Events{
+            .send =
+                [this, self](const PeerId& peer, FrameHeader header, const Bytes& payload) {
+                  wire.push_back({self, index(peer), encode_frame(header, payload)});
+                  return true;
+                },
+            .on_settled =
+                [&end](const PeerId& peer, std::uint32_t fragment, bool mixed) {
+                  end.settled.push_back({peer, fragment, mixed});
+                },
+            .on_round_seen = [](const PeerId&, std::uint64_t) {},
+            .on_fell_behind = [&end](const PeerId&,
+                                     std::uint64_t round) { end.fell_behind.push_back(round); }});
   }
 
   static PeerId id(std::size_t end) { return {0, end + 1}; }

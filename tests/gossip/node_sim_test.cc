@@ -396,6 +396,52 @@ TEST(Faults, APartitionThatHealsIsForgotten) {
   }
 }
 
+TEST(Restart, APeerComesBackUnderItsIdAndTheSwarmReachesTheSamePoint) {
+  for (const char* mode : {"sync", "hybrid", "async"}) {
+    for (const char* away : {"20ms", "1s", "10s"}) {
+      SCOPED_TRACE(format("%s %s", mode, away));
+      SimConfig config;
+      config.events = events(format("restart:3@2s+%s", away));
+      const SimResult result =
+          simulate(p1({{"rounds", 2200}, {"gossip.mode", mode}}), config).result;
+      EXPECT_EQ(result.last.live_peers, 8U);
+      EXPECT_LE(longest_stall(result, 3), kStallLimit);
+      EXPECT_NEAR(result.last.err.value_or(99.0), 1.0, 0.25);
+    }
+  }
+}
+
+TEST(Restart, AWholeSwarmGoesOnWhereItStopped) {
+  SimConfig config;
+  std::string all;
+  for (int peer = 0; peer < 8; ++peer) {
+    all += format("%srestart:%d@15s+%dms", peer == 0 ? "" : ",", peer, 500 + 200 * peer);
+  }
+  config.events = events(all);
+  config.record_every = 1;
+  const Outcome outcome = simulate(hybrid("ring", 1500), config);
+  EXPECT_EQ(outcome.result.last.live_peers, 8U);
+  EXPECT_NEAR(outcome.result.last.err.value_or(99.0), 0.8276, 0.01);
+  // Had it begun anew it would have taken as long again.
+  EXPECT_LT(outcome.result.last.virtual_seconds, 25.0);
+}
+
+// The one that was away for long must be given parameters by peers that have not begun yet: they
+// wait for it.
+TEST(Restart, APeerWithAnOldStateTakesTheNewestOfThoseThatWaitForIt) {
+  SimConfig config;
+  std::string all = "restart:0@1s+19s";
+  for (int peer = 1; peer < 8; ++peer) {
+    all += format(",restart:%d@15s+%dms", peer, 5000 + 100 * peer);
+  }
+  config.events = events(all);
+  const SimResult result = simulate(hybrid("ring", 1800), config).result;
+  EXPECT_EQ(result.last.live_peers, 8U);
+  EXPECT_EQ(result.join_seconds.size(), 1U);
+  EXPECT_NEAR(result.last.err.value_or(99.0), 0.8276, 0.01);
+  EXPECT_LT(result.last.virtual_seconds, 30.0);
+}
+
 TEST(Faults, HalfTheSwarmMayDie) {
   SimConfig config;
   config.events = events("kill:0@1s,kill:2@1s,kill:4@1100ms,freeze:5@1200ms+1s");
@@ -465,7 +511,7 @@ Campaign campaign(std::uint64_t seed) {
   for (std::size_t k = 0; k < troubled; ++k) {
     const std::size_t at = 1500 + rng.below(2000);  // all have begun
     const std::size_t peer = rng.below(peers);
-    const std::uint64_t kind = rng.below(peers > 3 ? 5 : 3);
+    const std::uint64_t kind = rng.below(peers > 3 ? 6 : 3);
     if (kind == 0) {
       add(churn, format("join@%zums", at));
     } else if (kind == 1) {
@@ -473,6 +519,9 @@ Campaign campaign(std::uint64_t seed) {
     } else if (kind == 2) {
       add(faults, format("partition:%zu-%zu@%zums+%zums", peer, (peer + 1) % peers, at,
                          std::size_t{100 + rng.below(4000)}));
+    } else if (kind == 5) {
+      loses_peers = true;
+      add(faults, format("restart:%zu@%zums+%zums", peer, at, std::size_t{50 + rng.below(9000)}));
     } else {
       loses_peers = true;
       add(kind == 3 ? faults : churn,

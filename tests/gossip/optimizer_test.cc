@@ -43,6 +43,42 @@ TYPED_TEST(OptimizerSteps, SgdWithoutMomentumMovesAgainstTheGradient) {
   EXPECT_EQ(x, (std::vector<T>{0, 0}));
 }
 
+TYPED_TEST(OptimizerSteps, ASavedOptimizerGoesOnToTheBit) {
+  using T = TypeParam;
+  for (const OptimizerConfig& config :
+       {OptimizerConfig{.kind = "sgd"}, OptimizerConfig{.kind = "sgd", .momentum = 0.9},
+        OptimizerConfig{.kind = "adamw", .weight_decay = 0.1}}) {
+    SCOPED_TRACE(config.kind);
+    const auto first = make_optimizer(config, kTypeOf<T>, 5);
+    std::vector<T> x{1, -2, 3, -4, 5};
+    for (int k = 0; k < 7; ++k) {
+      TestFixture::step(*first, x, TestFixture::gradient(k, 5));
+    }
+    const auto second = make_optimizer(config, kTypeOf<T>, 5);
+    ASSERT_TRUE(second->load(first->save()).ok());
+    std::vector<T> y = x;
+    for (int k = 7; k < 12; ++k) {
+      TestFixture::step(*first, x, TestFixture::gradient(k, 5));
+      TestFixture::step(*second, y, TestFixture::gradient(k, 5));
+    }
+    EXPECT_EQ(x, y);
+  }
+}
+
+TYPED_TEST(OptimizerSteps, StateOfAnotherSizeIsRefusedAndChangesNothing) {
+  using T = TypeParam;
+  const OptimizerConfig config{.kind = "adamw"};
+  const auto optimizer = make_optimizer(config, kTypeOf<T>, 3);
+  std::vector<T> x{1, 2, 3};
+  TestFixture::step(*optimizer, x, {1, 1, 1});
+  const Bytes before = optimizer->save();
+  for (const std::size_t count : {0U, 2U, 4U}) {
+    const Bytes other = make_optimizer(config, kTypeOf<T>, count)->save();
+    EXPECT_EQ(optimizer->load(other).error().code, ErrorCode::kMalformed);
+  }
+  EXPECT_EQ(optimizer->save(), before);
+}
+
 TYPED_TEST(OptimizerSteps, SgdHeavyBallIsTheHandComputedOne) {
   using T = TypeParam;
   const OptimizerConfig config{.kind = "sgd", .learning_rate = 0.5, .momentum = 0.5};

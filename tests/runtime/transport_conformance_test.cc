@@ -300,9 +300,6 @@ TEST_P(TransportConformance, ReconnectsAfterClose) {
 }
 
 TEST_P(TransportConformance, RestartedProcessReplacesItsOldLink) {
-  if (is_sim()) {
-    GTEST_SKIP() << "a simulated network knows its hosts by their ids: one process each";
-  }
   for (const std::uint64_t id : {1U, 9U}) {
     use({});
     End& old = add(id);

@@ -1,84 +1,19 @@
 #include "runtime/transport/sim_network.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/transport/sim_host_executor.h"
 
 namespace hobnob {
 
 namespace {
 
 class Network;
-
-// Runs tasks while its host runs; keeps them while it is frozen; drops them when it is dead.
-class HostExecutor final : public Executor {
- public:
-  explicit HostExecutor(SimExecutor& world) : world_(world) {}
-
-  Time now() const override { return world_.now(); }
-
-  void post(Task task) override { world_.post(guard(std::move(task))); }
-
-  TimerId after(Duration delay, Task task) override {
-    const TimerId id = ++last_id_;
-    live_.insert(id);
-    // Whether it was cancelled is asked when it runs: it may have waited through a freeze.
-    world_.after(delay, guard([this, id, task = std::move(task)] {
-                   if (live_.erase(id) == 1) {
-                     task();
-                   }
-                 }));
-    return id;
-  }
-
-  void cancel(TimerId timer) override { live_.erase(timer); }
-
-  void freeze() { frozen_ = true; }
-
-  void thaw() {
-    frozen_ = false;
-    for (Task& task : held_) {
-      post(std::move(task));
-    }
-    held_.clear();
-  }
-
-  void kill() {
-    dead_ = true;
-    held_.clear();
-  }
-
-  bool is_frozen() const { return frozen_; }
-
-  bool is_dead() const { return dead_; }
-
- private:
-  Task guard(Task task) {
-    return [this, task = std::move(task)]() mutable {
-      if (dead_) {
-        return;
-      }
-      if (frozen_) {
-        held_.push_back(std::move(task));
-        return;
-      }
-      task();
-    };
-  }
-
-  SimExecutor& world_;
-  bool frozen_ = false;
-  bool dead_ = false;
-  TimerId last_id_ = 0;
-  std::set<TimerId> live_;
-  std::vector<Task> held_;
-};
-
 class Host;
 
 // What one end keeps of a link. `arrival` keeps frames of one direction in order.
@@ -140,7 +75,7 @@ class Host final : public SimHost, public Transport {
   }
 
   const Hello hello;
-  HostExecutor runner;
+  SimHostExecutor runner;
   Time uplink_free{0};
   bool listening = false;
   Events events_;

@@ -6,7 +6,7 @@
 
 #include "compress/block_codec.h"
 #include "compress/block_rules.h"
-#include "runtime/base/json.h"
+#include "runtime/base/nearest_word.h"
 
 namespace hobnob {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/check.h"
-#include "runtime/base/json.h"
+#include "runtime/base/nearest_word.h"
 #include "topology/kinds.h"
 
 namespace hobnob {

@@ -7,6 +7,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/object_reader.h"
 #include "runtime/wire/messages.h"
 
 namespace hobnob {

@@ -1,4 +1,5 @@
 #include "apps/hobnob/job.h"
+#include "runtime/base/nearest_word.h"
 
 namespace hobnob {
 

@@ -9,6 +9,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/nearest_word.h"
 #include "runtime/base/peer_id.h"
 #include "runtime/base/result.h"
 #include "runtime/base/rng.h"
@@ -322,6 +323,15 @@ TEST(ResultDeathTest, ValueOfAFailureIsABug) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const Result<int> bad = make_error(ErrorCode::kIo, "x");
   EXPECT_DEATH(static_cast<void>(bad.value()), "failed result");
+}
+
+TEST(NearestWord, FindsTheNeighbourAndNothingWhenNoneIsNear) {
+  const std::vector<std::string> words{"learning_rate", "rounds", "codec"};
+  EXPECT_EQ(nearest_word("learnig_rate", words), "learning_rate");
+  EXPECT_EQ(nearest_word("round", words), "rounds");
+  EXPECT_EQ(nearest_word("codec", words), "codec");
+  EXPECT_EQ(nearest_word("zzzzzzzz", words), "");
+  EXPECT_EQ(nearest_word("x", {}), "");
 }
 
 }  // namespace

@@ -1,15 +1,10 @@
 #include "apps/hobnob/sim_swarm.h"
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
-#include <limits>
-#include <map>
 #include <utility>
 
-#include "apps/hobnob/peer_core.h"
-#include "apps/hobnob/sim_books.h"
-#include "runtime/base/check.h"
+#include "apps/hobnob/sim_peer.h"
+#include "apps/hobnob/sim_recorder.h"
 
 namespace hobnob {
 
@@ -19,30 +14,21 @@ constexpr Duration kStuckAfter = std::chrono::seconds(300);
 // Rounds between the states that a simulated peer keeps for a restart.
 constexpr std::uint64_t kSaveEvery = 16;
 
-struct SimPeer {
-  SimHost* host = nullptr;
-  PeerId id;
-  std::unique_ptr<Workload> workload;
-  std::unique_ptr<PeerCore> core;
-  bool is_live = true;  // neither killed nor gone
-  bool is_finished = false;
-  bool has_begun = false;
-  std::uint64_t lives = 0;  // processes so far
-  std::optional<TrainerState> saved;
-  std::uint64_t round = 0;  // last finished
-};
-
 class Simulation {
  public:
-  Simulation(const Job& job, const SimConfig& config, LoadedData data)
+  Simulation(const Job& job,
+             const SimConfig& config,
+             LoadedData data,
+             std::function<void(const SimRecord&)> on_record)
       : job_(job),
         config_(config),
         data_(std::move(data)),
         executor_(make_sim_executor()),
-        network_(make_sim_network(*executor_, config.link, RngKey{config.seed, 0x6E6574})) {}
+        network_(make_sim_network(*executor_, config.link, RngKey{config.seed, 0x6E6574})),
+        recorder_({*executor_, *network_, peers_}, job, config.record_every, std::move(on_record)) {
+  }
 
-  Result<SimResult> run(const std::function<void(const SimRecord&)>& on_record,
-                        const std::function<void(std::uint64_t)>& on_progress);
+  Result<SimResult> run(const std::function<void(std::uint64_t)>& on_progress);
 
  private:
   Result<void> add_peer(bool is_joiner);
@@ -52,12 +38,8 @@ class Simulation {
   void happen(const SimEvent& event);
   void stop_counting(std::size_t index);
   void on_round(std::size_t index, const RoundRecord& record);
-  void on_flow(std::uint64_t round, ConstVec flow);
-  void emit_complete();
-  SimRecord measure(const Snapshot& snapshot);
   bool is_done() const;
   std::uint64_t slowest() const;
-  SimResult result();
 
   const Job& job_;
   const SimConfig& config_;
@@ -68,18 +50,8 @@ class Simulation {
   // Of processes that were restarted: events of their hosts may still name them.
   std::vector<std::unique_ptr<Workload>> retired_workloads_;
   std::vector<std::unique_ptr<PeerCore>> retired_;
-  std::vector<double> optimum_;
   std::vector<std::string> errors_;
-  std::function<void(const SimRecord&)> on_record_;
-
-  std::uint64_t next_record_ = 0;  // round
-  std::deque<Snapshot> open_;
-
-  FlowBooks flows_;
-  bool has_lost_peers_ = false;
-  Time ended_at_{0};  // when the last peer finished
-  std::uint64_t ended_frames_ = 0;
-  std::uint64_t ended_bytes_ = 0;
+  SimRecorder recorder_;
 };
 
 Endpoint address_of(std::size_t index) {
@@ -136,13 +108,16 @@ Result<void> Simulation::start_peer(std::size_t index, bool is_joiner) {
               [this, &peer](const Evaluation& /*evaluation*/) {
                 peer.is_finished = true;
                 peer.round = job_.rounds;
-                emit_complete();
+                recorder_.emit_complete();
               },
-          .on_flow = [this](std::uint64_t round, ConstVec flow) { on_flow(round, flow); },
+          .on_flow = [this](std::uint64_t round,
+                            ConstVec flow) { recorder_.add_flow(round, flow); },
           .on_begin =
               [this, &peer](bool adopts) {
                 // One that starts over gives up its part of the mean.
-                has_lost_peers_ = has_lost_peers_ || (peer.has_begun && adopts);
+                if (peer.has_begun && adopts) {
+                  recorder_.lose_mean();
+                }
                 peer.has_begun = true;
               },
           .on_end =
@@ -152,7 +127,7 @@ Result<void> Simulation::start_peer(std::size_t index, bool is_joiner) {
                 }
                 peers_[index]->core->trainer().stop();
                 peers_[index]->is_live = false;
-                emit_complete();
+                recorder_.emit_complete();
               }});
   if (peer.saved) {
     const Result<void> resumed = peer.core->resume(*peer.saved);
@@ -226,8 +201,8 @@ void Simulation::restart(std::size_t index) {
 
 void Simulation::stop_counting(std::size_t index) {
   peers_[index]->is_live = false;
-  has_lost_peers_ = true;
-  emit_complete();
+  recorder_.lose_mean();
+  recorder_.emit_complete();
 }
 
 void Simulation::on_round(std::size_t index, const RoundRecord& record) {
@@ -236,64 +211,8 @@ void Simulation::on_round(std::size_t index, const RoundRecord& record) {
   if (record.round % kSaveEvery == 0) {
     peer.saved = peer.core->trainer().state();
   }
-  while (config_.record_every > 0 && record.round >= next_record_) {
-    open_.push_back({next_record_, {}});
-    next_record_ += config_.record_every;
-  }
-  for (Snapshot& snapshot : open_) {
-    if (snapshot.round <= record.round && !snapshot.values.contains(index)) {
-      snapshot.values[index] = to_doubles(peer.workload->parameters());
-    }
-  }
-  emit_complete();
-}
-
-void Simulation::on_flow(std::uint64_t round, ConstVec flow) {
-  flows_.add(round, to_doubles(flow), peers_.size());
-}
-
-void Simulation::emit_complete() {
-  while (!open_.empty()) {
-    const Snapshot& snapshot = open_.front();
-    for (std::size_t index = 0; index < peers_.size(); ++index) {
-      const bool counts =
-          peers_[index]->is_live && !peers_[index]->is_finished && peers_[index]->has_begun;
-      if (counts && !snapshot.values.contains(index)) {
-        return;
-      }
-    }
-    if (!snapshot.values.empty() && on_record_) {
-      on_record_(measure(snapshot));
-    }
-    open_.pop_front();
-  }
-}
-
-SimRecord Simulation::measure(const Snapshot& snapshot) {
-  SimRecord record;
-  record.round = snapshot.round;
-  record.virtual_seconds = std::chrono::duration<double>(executor_->now()).count();
-  record.live_peers = snapshot.values.size();
-  const Spread spread = spread_of(snapshot.values, optimum_);
-  record.cons = spread.cons;
-  record.err = spread.err;
-  record.merr = spread.merr;
-  record.loss = std::numeric_limits<double>::quiet_NaN();
-  record.accuracy = record.loss;
-  record.bytes_per_peer =
-      static_cast<double>(network_->bytes()) / static_cast<double>(peers_.size());
-  record.messages = network_->frames();
-  record.invariant_mean = job_.gossip.mode == ClockMode::kSync ? flows_.worst_round() : record.loss;
-  std::uint64_t offered = 0;
-  std::uint64_t fired = 0;
-  for (const auto& peer : peers_) {
-    const NodeStatus status = peer->core->node().status();
-    offered += status.fragments_offered;
-    fired += status.fragments_fired;
-  }
-  record.sent_fraction =
-      offered == 0 ? 0.0 : static_cast<double>(fired) / static_cast<double>(offered);
-  return record;
+  recorder_.add_round(index, record.round);
+  recorder_.emit_complete();
 }
 
 bool Simulation::is_done() const {
@@ -311,17 +230,14 @@ std::uint64_t Simulation::slowest() const {
   return least;
 }
 
-Result<SimResult> Simulation::run(const std::function<void(const SimRecord&)>& on_record,
-                                  const std::function<void(std::uint64_t)>& on_progress) {
-  on_record_ = on_record;
-  next_record_ = config_.record_every > 0 ? config_.record_every - 1 : 0;
+Result<SimResult> Simulation::run(const std::function<void(std::uint64_t)>& on_progress) {
   for (std::size_t index = 0; index < config_.peers; ++index) {
     const Result<void> added = add_peer(false);
     if (!added.ok()) {
       return added.error();
     }
   }
-  optimum_ = peers_[0]->workload->optimum();
+  recorder_.set_optimum(peers_[0]->workload->optimum());
   for (const SimEvent& event : config_.events) {
     const std::size_t highest = std::max(event.peer, event.other);
     if (highest >= config_.peers) {
@@ -350,57 +266,10 @@ Result<SimResult> Simulation::run(const std::function<void(const SimRecord&)>& o
           static_cast<unsigned long long>(seen), static_cast<unsigned long long>(job_.rounds));
     }
   }
-  ended_at_ = executor_->now();
-  ended_frames_ = network_->frames();
-  ended_bytes_ = network_->bytes();
+  recorder_.stop_clock();
   // Let the last replies and goodbyes arrive: only then do all flows cancel.
   executor_->run_until(executor_->now() + std::chrono::seconds(30));
-  return result();
-}
-
-SimResult Simulation::result() {
-  SimResult result;
-  Snapshot end{job_.rounds, {}};
-  double loss = 0.0;
-  double accuracy = 0.0;
-  for (std::size_t index = 0; index < peers_.size(); ++index) {
-    SimPeer& peer = *peers_[index];
-    const NodeStatus status = peer.core->node().status();
-    result.longest_stall.push_back(std::chrono::duration<double>(status.longest_stall).count());
-    result.late_edges += status.late_edges;
-    if (status.join_time.count() > 0) {
-      result.join_seconds.push_back(std::chrono::duration<double>(status.join_time).count());
-    }
-    if (!peer.is_finished) {
-      continue;
-    }
-    end.values[index] = to_doubles(peer.workload->parameters());
-    const Evaluation evaluation = peer.workload->evaluate();
-    loss += evaluation.loss;
-    accuracy += evaluation.accuracy;
-    flows_.add_undelivered(to_doubles(peer.core->node().pending_flow()));
-  }
-  result.errors = errors_;
-  result.events = executor_->events();
-  if (end.values.empty()) {
-    result.errors.emplace_back("no peer finished");
-    return result;
-  }
-  result.last = measure(end);
-  result.last.virtual_seconds = std::chrono::duration<double>(ended_at_).count();
-  result.last.messages = ended_frames_;
-  result.last.bytes_per_peer =
-      static_cast<double>(ended_bytes_) / static_cast<double>(peers_.size());
-  result.last.loss = loss / static_cast<double>(end.values.size());
-  result.last.accuracy = accuracy / static_cast<double>(end.values.size());
-  if (!has_lost_peers_) {
-    const double worst = flows_.sum(peers_.size());
-    result.flow_sum = worst;
-    if (job_.gossip.mode != ClockMode::kSync) {
-      result.last.invariant_mean = worst;
-    }
-  }
-  return result;
+  return recorder_.summary(errors_);
 }
 
 }  // namespace
@@ -422,8 +291,8 @@ Result<SimResult> run_simulation(const Job& job,
   if (!loaded.ok()) {
     return loaded.error();
   }
-  Simulation simulation(job, config, std::move(loaded).value());
-  return simulation.run(on_record, on_progress);
+  Simulation simulation(job, config, std::move(loaded).value(), on_record);
+  return simulation.run(on_progress);
 }
 
 Json to_json(const SimRecord& record) {

@@ -287,7 +287,7 @@ void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
     from.stats.last_error = received.error().message;
     log_warn("peer %s sent a bad reply: %s", peer.short_hex().c_str(),
              received.error().message.c_str());
-    count_one_sided(slot.pending->proposal.value() * from.stats.consensus_distance);
+    count_one_sided(flow_at_risk(slot));
     channel_.drop(key);
     slot.done = reply.seq;
     settle_pending(peer, reply.fragment, false);
@@ -388,14 +388,22 @@ double EdgeExchange::mix(const EdgeKey& key, Weight weight) {
   Edge& with = edges_.at(key.peer);
   with.stats.weight = weight;
   ++with.stats.transactions;
-  with.stats.consensus_distance = std::sqrt(channel_.squared_difference(key));
-  const std::uint64_t seq = with.slots[key.fragment].done + 1;
+  EdgeSlot& slot = with.slots[key.fragment];
+  slot.distance = std::sqrt(channel_.squared_difference(key));
+  with.stats.consensus_distance = slot.distance;
+  const std::uint64_t seq = slot.done + 1;
   if (key.fragment == 0 && (seq == 1 || seq % kHashEvery == 0)) {
     with.stats.replica_hash = channel_.received_hash(key);
     with.stats.replica_hash_seq = seq;
   }
   channel_.settle(key);
-  return weight.value() * with.stats.consensus_distance;
+  return config_.gamma * weight.value() * slot.distance;
+}
+
+// Of a request without an answer, which the other end may have applied: what it moves is not known,
+// so the last transaction stands for it.
+double EdgeExchange::flow_at_risk(const EdgeSlot& slot) const {
+  return config_.gamma * slot.pending->proposal.value() * slot.distance;
 }
 
 void EdgeExchange::settle_pending(const PeerId& peer, std::uint32_t fragment, bool mixed) {
@@ -475,7 +483,7 @@ void EdgeExchange::on_drop(const PeerId& peer, Edge& edge) {
     const EdgeSlot& slot = edge.slots[fragment];
     if (slot.pending) {
       executor_.cancel(slot.pending->timer);
-      count_one_sided(slot.pending->proposal.value() * edge.stats.consensus_distance);
+      count_one_sided(flow_at_risk(slot));
     }
     if (slot.unconfirmed > 0.0) {
       count_one_sided(slot.unconfirmed);
@@ -492,18 +500,23 @@ void EdgeExchange::forget(const PeerId& peer) {
     edge->is_dead = true;  // the last answer may be on its way
     return;
   }
-  for (EdgeSlot& slot : edge->slots) {
-    slot.unconfirmed = 0.0;  // it had all its answers before it said goodbye
-  }
   edges_.drop(peer);
+}
+
+void EdgeExchange::confirm_all(const PeerId& peer) {
+  Edge* edge = edges_.find(peer);
+  if (edge != nullptr) {
+    for (EdgeSlot& slot : edge->slots) {
+      slot.unconfirmed = 0.0;
+    }
+  }
 }
 
 void EdgeExchange::reset(const PeerId& peer) {
   Edge* edge = edges_.find(peer);
   for (std::uint32_t fragment = 0; edge != nullptr && fragment < fragments_.size(); ++fragment) {
-    const PendingRequest* pending = edge->slots[fragment].pending.get();
-    if (pending != nullptr) {
-      count_one_sided(pending->proposal.value() * edge->stats.consensus_distance);
+    if (edge->slots[fragment].pending) {
+      count_one_sided(flow_at_risk(edge->slots[fragment]));
       settle_pending(peer, fragment, false);
     }
   }
@@ -512,14 +525,25 @@ void EdgeExchange::reset(const PeerId& peer) {
 
 void EdgeExchange::set_dead(const PeerId& peer, bool is_dead) {
   Edge* edge = edges_.find(peer);
-  if (edge != nullptr) {
-    edge->is_dead = is_dead;
+  if (edge == nullptr) {
+    return;
+  }
+  edge->is_dead = is_dead;
+  for (EdgeSlot& slot : edge->slots) {
+    if (is_dead && slot.unconfirmed > 0.0) {
+      count_one_sided(std::exchange(slot.unconfirmed, 0.0));
+    }
   }
 }
 
 bool EdgeExchange::is_in_flight(const PeerId& peer, std::uint32_t fragment) const {
   const Edge* edge = edges_.find(peer);
   return edge != nullptr && edge->slots[fragment].pending != nullptr;
+}
+
+std::size_t EdgeExchange::in_flight(const PeerId& peer) const {
+  const Edge* edge = edges_.find(peer);
+  return edge == nullptr ? 0 : edge->in_flight();
 }
 
 std::size_t EdgeExchange::in_flight() const {

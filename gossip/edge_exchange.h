@@ -19,8 +19,9 @@ struct ExchangeStats {
   std::uint64_t replicas_compared = 0;
   std::uint64_t replicas_differed = 0;
   // Transactions that perhaps only one end applied, because the edge broke before the other end
-  // said so; and the sum of their |flow|, which bounds how far they can have moved the sum of all
-  // peers' values.
+  // said so; and the sum of their |flow|, of which no more can have got lost to the sum of all
+  // peers' values. What a crash takes with it (the peer itself, its rounds since its last save) is
+  // not in it.
   std::uint64_t one_sided = 0;
   double one_sided_flow = 0.0;
 };
@@ -30,6 +31,7 @@ struct EdgeExchangeConfig {
   bool reliable_transport = true;  // else requests are sent again until answered
   bool waits_for_round =
       true;  // a request of a round this peer has not reached is held until it has (not in async)
+  double gamma = 1.0;  // of the mixer, for the books
   std::size_t max_edges = 64;
   std::uint64_t stale_rounds =
       200;  // a request this far behind is voided: its value is too old to mix in
@@ -96,8 +98,12 @@ class EdgeExchange {
   // Refuses everything from now on (this peer is leaving).
   void stop() { is_stopped_ = true; }
 
+  // It has said goodbye, and that it has all answers.
+  void confirm_all(const PeerId& peer);
+
   bool is_in_flight(const PeerId& peer, std::uint32_t fragment) const;
   std::size_t in_flight() const;
+  std::size_t in_flight(const PeerId& peer) const;
   std::vector<EdgeStats> stats() const;
 
   const ExchangeStats& totals() const { return totals_; }
@@ -118,6 +124,7 @@ class EdgeExchange {
                      const EdgeHead& head,
                      ByteSpan payload);
   double mix(const EdgeKey& key, Weight weight);
+  double flow_at_risk(const EdgeSlot& slot) const;
   bool do_replicas_agree(const EdgeKey& key, bool is_snapshot, std::uint64_t claimed);
   void confirm(EdgeSlot& slot, std::uint64_t settled_there);
   void count_one_sided(double flow);

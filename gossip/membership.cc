@@ -7,7 +7,6 @@ namespace hobnob {
 
 namespace {
 
-constexpr std::uint32_t kMaxIncarnation = 1U << 30U;
 // The dead and the gone are remembered so long, so that late news does not bring them back.
 constexpr Duration kRemembered = std::chrono::hours(1);
 
@@ -95,6 +94,9 @@ std::vector<MembershipChange> Membership::heard(const PeerId& peer, Time now) {
 void Membership::set_round(const PeerId& peer, std::uint64_t round) {
   const auto found = members_.find(peer);
   if (found != members_.end()) {
+    if (!std::exchange(found->second.has_told_round, true)) {
+      found->second.first_round = round;
+    }
     found->second.heard_round = std::max(found->second.heard_round, round);
     found->second.record.round = std::max(found->second.record.round, round);
   }
@@ -105,6 +107,7 @@ void Membership::restarted(const PeerId& peer) {
   if (found != members_.end()) {
     found->second.heard_round = 0;
     found->second.record.round = 0;
+    found->second.has_told_round = false;
   }
 }
 

@@ -11,6 +11,9 @@
 
 namespace hobnob {
 
+// No peer lives so often; records above are not believed.
+inline constexpr std::uint32_t kMaxIncarnation = 1U << 30U;
+
 struct MembershipConfig {
   // Nothing heard for this long: suspect, no longer waited for. Shorter: busy peers are suspected
   // for nothing.
@@ -23,6 +26,8 @@ struct MembershipConfig {
 struct Member {
   MemberRecord record;            // its round may be hearsay
   std::uint64_t heard_round = 0;  // from itself
+  std::uint64_t first_round = 0;  // the first it told
+  bool has_told_round = false;
   Time last_heard{0};
   std::string suspicion;  // why it is suspect or dead; empty while it is not
 };

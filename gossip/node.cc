@@ -55,6 +55,7 @@ Node::Node(Executor& executor,
   const EdgeExchangeConfig edge_config{.self = config.self,
                                        .reliable_transport = transport.is_reliable(),
                                        .waits_for_round = config.gossip.mode != ClockMode::kAsync,
+                                       .gamma = config.gossip.gamma,
                                        .max_edges = config.gossip.max_edges,
                                        .stale_rounds = config.gossip.rejoin_lag};
   exchange_ = std::make_unique<EdgeExchange>(
@@ -322,6 +323,9 @@ void Node::on_frame(const PeerId& peer, const Bytes& bytes) {
       return advance();
     }
     case FrameKind::kLeave:
+      if ((frame.header.flags & kFlagSettled) != 0) {
+        exchange_->confirm_all(peer);
+      }
       return on_membership(membership_.left(peer, executor_.now()));
     case FrameKind::kStateRequest:
       return send_state(peer, frame.header.fragment);
@@ -367,6 +371,7 @@ NodeStatus Node::status() const {
   NodeStatus status = counters_;
   status.state = state_;
   status.as_of = executor_.now();
+  status.self = config_.self;
   status.incarnation = membership_.self().incarnation;
   status.round = round_;
   status.epoch = epoch_;

@@ -26,6 +26,7 @@ struct NodeConfig {
   std::string name;
   Endpoint address;                 // where others dial this peer
   std::vector<Endpoint> bootstrap;  // any members of the swarm; empty: this peer is the first
+  std::vector<Endpoint> known;      // of the first: members of an earlier life, who may be there
   std::uint32_t min_peers = 1;      // training starts when so many are here
   std::uint32_t shard = 0;
   std::uint32_t incarnation = 0;  // above that of an earlier life under the same id
@@ -57,6 +58,7 @@ const char* name_of(NodeState state);
 struct NodeStatus {
   NodeState state = NodeState::kConnecting;
   Time as_of{0};  // on the node's executor
+  PeerId self;
   std::uint32_t incarnation = 0;
   std::size_t fragments = 0;
   std::uint64_t round = 0;
@@ -159,11 +161,12 @@ class Node {
   void begin_training(std::uint64_t round, std::shared_ptr<Buffer> parameters);
   void wait_for_donor(std::uint64_t furthest);
   void advance();
-  bool has_quorum(std::uint64_t furthest) const;
+  bool has_quorum() const;
   void start_download();
   void on_downloaded(std::uint64_t round,
                      const std::shared_ptr<Buffer>& parameters,
                      const PeerId& donor);
+  void wait_for_answers();
   void say_goodbye();
   void fail(Error error);
 
@@ -192,7 +195,6 @@ class Node {
   bool has_begun_ = false;  // the trainer runs
   Time started_at_{0};
   Time finished_at_{0};
-  std::uint64_t met_at_round_ = 0;  // where the furthest member was when this peer came to wait
   bool is_ending_ = false;
 
   // The running round.

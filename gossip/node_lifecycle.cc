@@ -16,7 +16,10 @@ constexpr Duration kTick = std::chrono::milliseconds(250);
 // parameters, which are theirs.
 constexpr std::uint64_t kFirstRounds = 32;
 // Time for the last transactions and the goodbye to reach the others.
-constexpr Duration kLeaveGrace = std::chrono::milliseconds(300);
+constexpr Duration kLeaveGrace = std::chrono::seconds(5);
+constexpr Duration kLeavePoll = std::chrono::milliseconds(20);
+// So long a peer that was here before looks for the others before it begins alone.
+constexpr Duration kLookAround = std::chrono::seconds(3);
 constexpr Duration kDonorGrace = std::chrono::seconds(3);
 constexpr Duration kForgetAfter = std::chrono::seconds(30);
 constexpr Duration kGoodbyeGrace = std::chrono::milliseconds(50);
@@ -55,6 +58,7 @@ void Node::start() {
   if (config_.bootstrap.empty()) {
     membership_.self().state = MemberState::kAlive;
     state_ = NodeState::kWaiting;
+    roster_.set_bootstrap(config_.known);
   }
   tick();
 }
@@ -179,7 +183,6 @@ void Node::advance() {
     } else if (has_met) {
       membership_.self().state = MemberState::kAlive;
       state_ = NodeState::kWaiting;
-      met_at_round_ = furthest;
     } else if (age > config_.join_timeout) {
       fail(make_error(
           ErrorCode::kUnavailable,
@@ -190,7 +193,7 @@ void Node::advance() {
   }
   if (state_ == NodeState::kWaiting && is_outrun_by(furthest)) {
     start_download();  // the others began while this peer was still counting them
-  } else if (state_ == NodeState::kWaiting && has_quorum(furthest)) {
+  } else if (state_ == NodeState::kWaiting && has_quorum()) {
     const std::uint64_t round = published_ ? round_ + 1 : 0;
     log_info("training starts at round %llu with %zu peers", static_cast<unsigned long long>(round),
              membership_.active());
@@ -223,10 +226,16 @@ void Node::begin_training(std::uint64_t round, std::shared_ptr<Buffer> parameter
 
 // Enough members, or a swarm that trains already and may have fewer; and linked to all of them: a
 // first round with half of the links would set the peers apart.
-bool Node::has_quorum(std::uint64_t furthest) const {
+bool Node::has_quorum() const {
+  if (!config_.known.empty() && roster_.linked().empty() &&
+      executor_.now() - started_at_ < kLookAround) {
+    return false;
+  }
   const std::size_t active = membership_.active();
   const std::size_t links = std::min(active, Roster::kFullMeshPeers) - 1;
-  const bool is_moving = furthest > met_at_round_;
+  const bool is_moving = std::ranges::any_of(membership_.members(), [](const auto& each) {
+    return each.second.heard_round > each.second.first_round;
+  });
   return (active >= config_.min_peers || is_moving) && roster_.linked().size() >= links;
 }
 
@@ -339,13 +348,22 @@ void Node::leave() {
   executor_.cancel(deadline_);
   executor_.cancel(probe_);
   executor_.cancel(tick_);
-  executor_.after(exchange_->in_flight() == 0 ? Duration{0} : kLeaveGrace,
-                  [this] { say_goodbye(); });
+  finished_at_ = executor_.now();
+  wait_for_answers();
+}
+
+void Node::wait_for_answers() {
+  if (exchange_->in_flight() == 0 || executor_.now() - finished_at_ > kLeaveGrace) {
+    say_goodbye();
+  } else {
+    executor_.after(kLeavePoll, [this] { wait_for_answers(); });
+  }
 }
 
 void Node::say_goodbye() {
   for (const PeerId& peer : roster_.linked()) {
-    send(peer, {.kind = FrameKind::kLeave}, {});
+    const std::uint8_t settled = exchange_->in_flight(peer) == 0 ? kFlagSettled : std::uint8_t{0};
+    send(peer, {.kind = FrameKind::kLeave, .flags = settled}, {});
   }
   executor_.after(kGoodbyeGrace, [this] {
     state_ = NodeState::kLeft;

@@ -57,10 +57,10 @@ void Trainer::begin(std::uint64_t round, const std::shared_ptr<Buffer>& paramete
 }
 
 void Trainer::start_round(std::uint64_t round) {
+  resume_round_ = round;
   if (is_stopped_) {
     return;
   }
-  resume_round_ = round;
   if (round >= config_.rounds) {
     events_.on_finished(workload_.evaluate());
     return;

@@ -108,7 +108,8 @@ void add_simulate(CLI::App& app, SimulateOptions& o, int& code) {
   verb->add_option("--speeds", o.speeds, "Relative speeds, repeated over the peers: 1,1,5");
   verb->add_option("--churn", o.churn, "join@TIME, leave:PEER@TIME, with commas");
   verb->add_option("--faults", o.faults,
-                   "kill:PEER@TIME, freeze:PEER@TIME+LENGTH, partition:A-B@TIME+LENGTH");
+                   "kill:PEER@TIME, restart:PEER@TIME+LENGTH, freeze:PEER@TIME+LENGTH, "
+                   "partition:A-B@TIME+LENGTH");
   verb->add_option("--out", o.out, "A JSON line per recorded round")->type_name("FILE.jsonl");
   verb->add_option("--record-every", o.record_every, "Rounds between lines of --out")
       ->check(CLI::PositiveNumber)

@@ -154,6 +154,7 @@ Result<void> LivePeer::make_core() {
   node.name = plan_.name;
   node.address = plan_.advertise;
   node.bootstrap = plan_.bootstrap;
+  node.known = plan_.saved ? plan_.saved->known : std::vector<Endpoint>();
   node.min_peers = plan_.min_peers;
   node.shard = plan_.shard;
   node.incarnation = plan_.incarnation;
@@ -187,6 +188,7 @@ Result<void> LivePeer::make_core() {
   }
   log_info("%s: going on at round %llu, unless the swarm is further", plan_.store->file().c_str(),
            static_cast<unsigned long long>(plan_.saved->trainer.round));
+  plan_.saved.reset();
   return {};
 }
 
@@ -202,10 +204,23 @@ void LivePeer::watch_signals() {
   }
 }
 
+// Where to look for the swarm in a later life.
+std::vector<Endpoint> addresses_of(const NodeStatus& status) {
+  constexpr std::size_t kMost = 64;
+  std::vector<Endpoint> addresses;
+  for (const Member& member : status.members) {
+    if (!is_gone(member.record.state) && member.record.peer != status.self &&
+        addresses.size() < kMost) {
+      addresses.push_back(member.record.address);
+    }
+  }
+  return addresses;
+}
+
 // Gossip thread: the newest status goes to the loop thread.
 void LivePeer::share_status() {
   NodeStatus status = core_->node().status();
-  saver_->set_incarnation(status.incarnation);
+  saver_->set_membership(status.incarnation, addresses_of(status));
   const bool is_idle =
       status.state == NodeState::kWaiting || status.state == NodeState::kConnecting;
   gossip_->after(is_idle ? kIdleInterval : kReportInterval, [this] { share_status(); });
@@ -292,10 +307,8 @@ Result<int> LivePeer::run() {
   ender_.join();
   board_.set_status(core_->node().status());
   report();
-  for (const Result<void>* each : {&ended_, &saved_}) {
-    if (!each->ok()) {
-      return each->error();
-    }
+  if (!ended_.ok()) {
+    return ended_.error();
   }
   if (options_.json) {
     std::printf("%s\n", status_document(board_).dump(2).c_str());
@@ -303,6 +316,9 @@ Result<int> LivePeer::run() {
     log_info("done: round %llu, accuracy %.4f, test loss %.4f",
              static_cast<unsigned long long>(plan_.job.rounds), board_.evaluation()->accuracy,
              board_.evaluation()->loss);
+  }
+  if (!saved_.ok()) {
+    return saved_.error();
   }
   return is_interrupted_ ? kExitInterrupted : kExitDone;
 }

@@ -65,7 +65,11 @@ PeerCore::PeerCore(const Places& places,
 Result<void> PeerCore::resume(const TrainerState& state) {
   const Result<void> restored = trainer_->restore(state);
   if (restored.ok() && state.round > 0) {
-    node_->resume(state.round, state.parameters);
+    // A copy: the node publishes in its buffers, and `state` may be needed again.
+    const ConstVec saved = std::as_const(*state.parameters).view();
+    auto copy = std::make_shared<Buffer>(cpu_vector_ops().allocate(saved.type(), saved.count()));
+    cpu_vector_ops().copy(saved, copy->view());
+    node_->resume(state.round, std::move(copy));
   }
   return restored;
 }

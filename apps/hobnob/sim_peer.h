@@ -16,7 +16,8 @@ struct SimPeer {
   PeerId id;
   std::unique_ptr<Workload> workload;
   std::unique_ptr<PeerCore> core;
-  bool is_live = true;  // neither killed nor gone
+  bool is_live = true;   // neither killed nor gone
+  bool is_away = false;  // will be restarted
   bool is_finished = false;
   bool has_begun = false;
   std::uint64_t lives = 0;  // processes so far

@@ -113,7 +113,8 @@ SimRecord SimRecorder::measure(const Snapshot& snapshot) const {
   record.bytes_per_peer =
       static_cast<double>(world_.network.bytes()) / static_cast<double>(world_.peers.size());
   record.messages = world_.network.frames();
-  record.invariant_mean = job_.gossip.mode == ClockMode::kSync ? flows_.worst_round() : record.loss;
+  const bool has_rounds = job_.gossip.mode == ClockMode::kSync && !has_repeated_rounds_;
+  record.invariant_mean = has_rounds ? flows_.worst_round() : record.loss;
   std::uint64_t offered = 0;
   std::uint64_t fired = 0;
   for (const auto& peer : world_.peers) {

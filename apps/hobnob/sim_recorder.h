@@ -41,6 +41,9 @@ class SimRecorder {
   // A peer took its part of the mean with it: the flows need not cancel any more.
   void lose_mean() { has_lost_mean_ = true; }
 
+  // A peer will run some rounds twice: what flows of one round add up to says nothing any more.
+  void forget_rounds() { has_repeated_rounds_ = true; }
+
   // Gives out the records that wait for nobody any more. To be called when a peer has finished a
   // round, or will finish no more of them.
   void emit_complete();
@@ -62,6 +65,7 @@ class SimRecorder {
   std::deque<Snapshot> open_;
   FlowBooks flows_;
   bool has_lost_mean_ = false;
+  bool has_repeated_rounds_ = false;
   Time ended_at_{0};
   std::uint64_t ended_frames_ = 0;
   std::uint64_t ended_bytes_ = 0;

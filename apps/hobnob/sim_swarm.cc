@@ -33,6 +33,9 @@ class Simulation {
  private:
   Result<void> add_peer(bool is_joiner);
   Result<void> start_peer(std::size_t index, bool is_joiner);
+  NodeConfig node_of(std::size_t index, bool is_joiner) const;
+  TrainerConfig trainer_of(std::size_t index) const;
+  std::uint32_t shard_of(std::size_t index) const;
   void restart(std::size_t index);
   void schedule(const SimEvent& event);
   void happen(const SimEvent& event);
@@ -63,14 +66,48 @@ Result<void> Simulation::add_peer(bool is_joiner) {
   return start_peer(peers_.size() - 1, is_joiner);
 }
 
+std::uint32_t Simulation::shard_of(std::size_t index) const {
+  const auto rows = std::max<std::size_t>(job_.workload.curvature.size(), 1);
+  const auto shards = std::max<std::size_t>(data_.partition.shards, 1);
+  return static_cast<std::uint32_t>(index % (job_.workload.kind == "quadratic" ? rows : shards));
+}
+
+TrainerConfig Simulation::trainer_of(std::size_t index) const {
+  const double speed = config_.speeds.empty() ? 1.0 : config_.speeds[index % config_.speeds.size()];
+  TrainerConfig trainer = trainer_config(job_);
+  trainer.evaluate_every = 0;
+  trainer.step_time =
+      Duration{static_cast<std::int64_t>(static_cast<double>(config_.step_time.count()) / speed)};
+  return trainer;
+}
+
+NodeConfig Simulation::node_of(std::size_t index, bool is_joiner) const {
+  const SimPeer& peer = *peers_[index];
+  NodeConfig node = node_config(job_);
+  node.self = peer.id;
+  node.name = "peer" + std::to_string(index);
+  node.address = address_of(index);
+  node.min_peers = static_cast<std::uint32_t>(
+      peer.lives == 1 ? static_cast<std::ptrdiff_t>(config_.peers)
+                      : std::ranges::count_if(peers_, [](const auto& each) {
+                          return each->is_away ||
+                                 (each->is_live && !each->is_finished);  // who may still come
+                        }));
+  node.shard = shard_of(index);
+  node.incarnation = static_cast<std::uint32_t>(peer.lives - 1);
+  for (std::size_t other = 0; other < peers_.size(); ++other) {
+    const bool is_known = is_joiner ? peers_[other]->is_live || peer.lives > 1 : other == 0;
+    if (other != index && is_known) {
+      node.bootstrap.push_back(address_of(other));
+    }
+  }
+  return node;
+}
+
 Result<void> Simulation::start_peer(std::size_t index, bool is_joiner) {
   SimPeer& peer = *peers_[index];
   peer.id = PeerId{0, index + 1};
-  const auto rows = std::max<std::size_t>(job_.workload.curvature.size(), 1);
-  const auto shards = std::max<std::size_t>(data_.partition.shards, 1);
-  const auto shard =
-      static_cast<std::uint32_t>(job_.workload.kind == "quadratic" ? index % rows : index % shards);
-  auto workload = make_workload(job_.workload, data_, shard, job_.seed, peer.id.key());
+  auto workload = make_workload(job_.workload, data_, shard_of(index), job_.seed, peer.id.key());
   if (!workload.ok()) {
     return workload.error();
   }
@@ -81,27 +118,9 @@ Result<void> Simulation::start_peer(std::size_t index, bool is_joiner) {
                                    .advertise = address_of(index),
                                    .name = "peer" + std::to_string(index)});
   Executor& executor = peer.host->executor();
-  const double speed = config_.speeds.empty() ? 1.0 : config_.speeds[index % config_.speeds.size()];
-  TrainerConfig trainer = trainer_config(job_);
-  trainer.evaluate_every = 0;
-  trainer.step_time =
-      Duration{static_cast<std::int64_t>(static_cast<double>(config_.step_time.count()) / speed)};
-  NodeConfig node = node_config(job_);
-  node.self = peer.id;
-  node.name = "peer" + std::to_string(index);
-  node.address = address_of(index);
-  node.min_peers = static_cast<std::uint32_t>(config_.peers);
-  node.shard = shard;
-  node.incarnation = static_cast<std::uint32_t>(peer.lives - 1);
-  for (std::size_t other = 0; other < peers_.size(); ++other) {
-    const bool is_known = is_joiner ? peers_[other]->is_live || peer.lives > 1 : other == 0;
-    if (other != index && is_known) {
-      node.bootstrap.push_back(address_of(other));
-    }
-  }
   peer.core = std::make_unique<PeerCore>(
-      PeerCore::Places{executor, executor, peer.host->transport(), *peer.workload}, job_, node,
-      trainer,
+      PeerCore::Places{executor, executor, peer.host->transport(), *peer.workload}, job_,
+      node_of(index, is_joiner), trainer_of(index),
       PeerCore::Events{
           .on_round = [this, index](const RoundRecord& record) { on_round(index, record); },
           .on_finished =
@@ -153,6 +172,9 @@ void Simulation::happen(const SimEvent& event) {
     return;
   }
   SimPeer& peer = *peers_[event.peer];
+  if (peer.is_away) {
+    return;  // nothing is there that it could happen to
+  }
   switch (event.kind) {
     case SimEvent::Kind::kKill:
       network_->kill(peer.id);
@@ -160,7 +182,9 @@ void Simulation::happen(const SimEvent& event) {
       break;
     case SimEvent::Kind::kRestart:
       network_->kill(peer.id);
+      peer.is_away = true;
       stop_counting(event.peer);
+      recorder_.forget_rounds();
       executor_->after(event.length, [this, index = event.peer] { restart(index); });
       break;
     case SimEvent::Kind::kLeave:
@@ -190,6 +214,7 @@ void Simulation::restart(std::size_t index) {
   SimPeer& peer = *peers_[index];
   retired_.push_back(std::move(peer.core));
   retired_workloads_.push_back(std::move(peer.workload));
+  peer.is_away = false;
   peer.is_live = true;
   peer.is_finished = false;
   peer.has_begun = false;
@@ -216,8 +241,9 @@ void Simulation::on_round(std::size_t index, const RoundRecord& record) {
 }
 
 bool Simulation::is_done() const {
-  return std::ranges::all_of(peers_,
-                             [](const auto& peer) { return !peer->is_live || peer->is_finished; });
+  return std::ranges::all_of(peers_, [](const auto& peer) {
+    return !peer->is_away && (!peer->is_live || peer->is_finished);
+  });
 }
 
 std::uint64_t Simulation::slowest() const {

@@ -10,8 +10,7 @@ StateSaver::StateSaver(const StateStore* store, SavedPeer who, double interval_s
     : store_(store),
       who_(std::move(who)),
       interval_(static_cast<std::int64_t>(interval_seconds * 1e9)),
-      incarnation_(who_.incarnation),
-      next_(std::chrono::steady_clock::now() + interval_) {
+      next_(std::chrono::steady_clock::now()) {
   if (store_ != nullptr) {
     disk_ = make_uv_executor();
     thread_ = std::thread([this] { disk_->run(); });
@@ -25,11 +24,13 @@ StateSaver::~StateSaver() {
   }
 }
 
-SavedPeer StateSaver::saved(const Trainer& trainer) const {
-  SavedPeer peer = who_;
-  peer.incarnation = incarnation_;
-  peer.trainer = trainer.state();
-  return peer;
+void StateSaver::set_membership(std::uint32_t incarnation, std::vector<Endpoint> known) {
+  if (store_ != nullptr) {
+    disk_->post([this, incarnation, known = std::move(known)] {
+      who_.incarnation = incarnation;
+      who_.known = known;
+    });
+  }
 }
 
 void StateSaver::offer(const Trainer& trainer) {
@@ -38,8 +39,9 @@ void StateSaver::offer(const Trainer& trainer) {
   }
   next_ = std::chrono::steady_clock::now() + interval_;
   is_saving_ = true;
-  disk_->post([this, peer = saved(trainer)] {
-    const Result<void> done = store_->save(peer);
+  disk_->post([this, state = trainer.state()] {
+    who_.trainer = state;
+    const Result<void> done = store_->save(who_);
     if (!done.ok()) {
       log_warn("%s; training goes on", done.error().message.c_str());
     }
@@ -51,14 +53,15 @@ Result<void> StateSaver::finish(const Trainer& trainer, ConstVec pending_flow) {
   if (store_ == nullptr) {
     return {};
   }
-  disk_->stop();
+  // Behind what it was told before.
+  disk_->post([this] { disk_->stop(); });
   thread_.join();
-  const SavedPeer peer = saved(trainer);
-  cpu_vector_ops().axpy(1.0, pending_flow, peer.trainer.parameters->view());
-  const Result<void> done = store_->save(peer);
+  who_.trainer = trainer.state();
+  cpu_vector_ops().axpy(1.0, pending_flow, who_.trainer.parameters->view());
+  const Result<void> done = store_->save(who_);
   if (done.ok()) {
     log_info("%s: round %llu saved", store_->file().c_str(),
-             static_cast<unsigned long long>(peer.trainer.round));
+             static_cast<unsigned long long>(who_.trainer.round));
   }
   return done;
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "apps/hobnob/state_store.h"
 #include "runtime/loop/executor.h"
@@ -19,21 +20,19 @@ class StateSaver {
   StateSaver(const StateSaver&) = delete;
   StateSaver& operator=(const StateSaver&) = delete;
 
-  void set_incarnation(std::uint32_t incarnation) { incarnation_ = incarnation; }  // any thread
+  // What the gossip side has to tell of this peer and the others; gossip thread.
+  void set_membership(std::uint32_t incarnation, std::vector<Endpoint> known);
 
-  // Train thread: saves if it is time.
+  // Train thread: saves if it is time, the first time at once.
   void offer(const Trainer& trainer);
   // When the trainer has stopped: the last save, with what the neighbours gave and the trainer was
   // not handed any more, so that a graceful leave takes nothing out of the swarm's mean.
   Result<void> finish(const Trainer& trainer, ConstVec pending_flow);
 
  private:
-  SavedPeer saved(const Trainer& trainer) const;
-
   const StateStore* store_;
-  const SavedPeer who_;
+  SavedPeer who_;  // disk thread, and after it has ended whoever calls finish()
   const Duration interval_;
-  std::atomic<std::uint32_t> incarnation_;
   std::chrono::steady_clock::time_point next_;
   std::atomic<bool> is_saving_{false};
   std::unique_ptr<UvExecutor> disk_;

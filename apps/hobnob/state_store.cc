@@ -7,8 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <new>
 #include <utility>
 
+#include "gossip/membership.h"
 #include "runtime/base/hash.h"
 #include "runtime/wire/messages.h"
 
@@ -18,10 +21,12 @@ namespace {
 
 constexpr std::string_view kMagic = "hobnobST";
 constexpr std::uint32_t kVersion = 1;
+constexpr std::uint64_t kMaxStateBytes = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kMaxKnown = 64;
 
-Error cannot(const std::string& directory, const std::string& what) {
-  return make_error(ErrorCode::kInvalidArgument, "--state %s: %s: %s", directory.c_str(),
-                    what.c_str(), std::strerror(errno));
+Error cannot(ErrorCode code, const std::string& directory, const std::string& what) {
+  return make_error(code, "--state %s: %s: %s", directory.c_str(), what.c_str(),
+                    std::strerror(errno));
 }
 
 bool write_all(int file, ByteSpan bytes) {
@@ -34,6 +39,38 @@ bool write_all(int file, ByteSpan bytes) {
       return false;
     }
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// False for what is no file, is too long, or cannot be read to its end.
+bool read_all(int file, Bytes& bytes) {
+  struct stat status {};
+
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    return false;
+  }
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > kMaxStateBytes) {
+    return false;
+  }
+  // In blocks: a file that only claims to be long ends early, or fails to be read.
+  constexpr std::size_t kBlock = std::size_t{1} << 26U;
+  while (bytes.size() < size) {
+    const std::size_t at = bytes.size();
+    try {
+      bytes.resize(at + std::min<std::uint64_t>(kBlock, size - at));
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    ssize_t got = 0;
+    do {
+      got = read(file, bytes.data() + at, bytes.size() - at);
+    } while (got < 0 && errno == EINTR);
+    if (got <= 0) {
+      return false;
+    }
+    bytes.resize(at + static_cast<std::size_t>(got));
   }
   return true;
 }
@@ -66,6 +103,11 @@ Bytes encode_saved_peer(const SavedPeer& peer) {
   out.put(std::uint64_t{peer.trainer.optimizer.size()});
   out.put(std::uint64_t{peer.job.size()});
   out.put_text(peer.name);
+  out.put(static_cast<std::uint8_t>(peer.known.size()));
+  for (const Endpoint& endpoint : peer.known) {
+    out.put_text(endpoint.host);
+    out.put(endpoint.port);
+  }
   out.put_bytes(as_bytes(peer.job));
   out.put_bytes({static_cast<const std::byte*>(parameters.data()), parameters.size_bytes()});
   out.put_bytes(peer.trainer.optimizer);
@@ -101,8 +143,15 @@ Result<SavedPeer> decode_saved_peer(ByteSpan bytes) {
   const auto optimizer_bytes = in.get<std::uint64_t>();
   const auto job_bytes = in.get<std::uint64_t>();
   peer.name = in.get_text(kMaxNameBytes);
-  if (!in.ok() || type > 1 || count > in.left() || optimizer_bytes > in.left() ||
-      job_bytes > in.left()) {
+  const auto known = in.get<std::uint8_t>();
+  for (std::uint64_t k = 0; k < known && k < kMaxKnown && in.ok(); ++k) {
+    Endpoint endpoint;
+    endpoint.host = in.get_text(kMaxHostBytes);
+    endpoint.port = in.get<std::uint16_t>();
+    peer.known.push_back(std::move(endpoint));
+  }
+  if (!in.ok() || known > kMaxKnown || type > 1 || peer.incarnation >= kMaxIncarnation ||
+      count > in.left() || optimizer_bytes > in.left() || job_bytes > in.left()) {
     return malformed;
   }
   peer.job = as_text(in.get_bytes(job_bytes));
@@ -121,13 +170,16 @@ Result<SavedPeer> decode_saved_peer(ByteSpan bytes) {
 }
 
 Result<StateStore> StateStore::open(const std::string& directory) {
-  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    return cannot(directory, "cannot make the directory");
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (failed) {
+    errno = failed.value();
+    return cannot(ErrorCode::kInvalidArgument, directory, "cannot make the directory");
   }
   const std::string path = directory + "/lock";
   const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock < 0) {
-    return cannot(directory, "cannot write there");
+    return cannot(ErrorCode::kInvalidArgument, directory, "cannot write there");
   }
   if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);
@@ -135,7 +187,15 @@ Result<StateStore> StateStore::open(const std::string& directory) {
                       "--state %s: another hobnob is this peer; give each its own directory",
                       directory.c_str());
   }
-  return StateStore(directory, lock);
+  StateStore store(directory, lock);
+  // Found out now, not at the end of a day's training.
+  const int probe = ::open(store.partial().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (probe < 0) {
+    return cannot(ErrorCode::kInvalidArgument, directory, "cannot write there");
+  }
+  ::close(probe);
+  unlink(store.partial().c_str());
+  return store;
 }
 
 StateStore::StateStore(StateStore&& other) noexcept
@@ -148,30 +208,16 @@ StateStore::~StateStore() {
 }
 
 Result<std::optional<SavedPeer>> StateStore::load() const {
-  const int file = ::open(this->file().c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe in its place must not be waited for.
+  const int file = ::open(this->file().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) {
     if (errno == ENOENT) {
       return std::optional<SavedPeer>();
     }
-    return cannot(directory_, "cannot read peer.state");
+    return cannot(ErrorCode::kInvalidArgument, directory_, "cannot read peer.state");
   }
-
-  struct stat status {};
-
   Bytes bytes;
-  bool is_whole = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  if (is_whole) {
-    bytes.resize(static_cast<std::size_t>(status.st_size));
-    std::size_t at = 0;
-    while (at < bytes.size()) {
-      const ssize_t got = read(file, bytes.data() + at, bytes.size() - at);
-      if (got <= 0) {
-        break;
-      }
-      at += static_cast<std::size_t>(got);
-    }
-    is_whole = at == bytes.size();
-  }
+  const bool is_whole = read_all(file, bytes);
   ::close(file);
   Result<SavedPeer> peer = is_whole ? decode_saved_peer(bytes)
                                     : Result<SavedPeer>(Error{ErrorCode::kIo, "cannot be read"});
@@ -184,17 +230,17 @@ Result<std::optional<SavedPeer>> StateStore::load() const {
 }
 
 Result<void> StateStore::save(const SavedPeer& peer) const {
-  const std::string partial = file() + ".partial";
-  const int target = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int target = ::open(partial().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (target < 0) {
-    return cannot(directory_, "cannot write peer.state");
+    return cannot(ErrorCode::kIo, directory_, "cannot write peer.state");
   }
   bool is_saved = write_all(target, encode_saved_peer(peer)) && fsync(target) == 0;
   is_saved = ::close(target) == 0 && is_saved;
-  is_saved = is_saved && rename(partial.c_str(), file().c_str()) == 0;
+  is_saved = is_saved && rename(partial().c_str(), file().c_str()) == 0;
   if (!is_saved) {
-    const Error error = cannot(directory_, "cannot write peer.state, the old one stays");
-    unlink(partial.c_str());
+    const Error error =
+        cannot(ErrorCode::kIo, directory_, "cannot write peer.state, the old one stays");
+    unlink(partial().c_str());
     return error;
   }
   sync_directory(directory_);

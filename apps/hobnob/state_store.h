@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gossip/trainer.h"
+#include "runtime/base/endpoint.h"
 #include "runtime/base/peer_id.h"
 #include "runtime/base/result.h"
 
@@ -16,7 +18,8 @@ struct SavedPeer {
   std::string name;
   std::uint32_t incarnation = 0;
   std::uint32_t shard = 0;
-  std::string job;  // its canonical document
+  std::vector<Endpoint> known;  // where other members were, at most 64
+  std::string job;              // its canonical document
   TrainerState trainer;
 };
 
@@ -26,7 +29,9 @@ struct SavedPeer {
 //
 // peer.state, little-endian: "hobnobST", u32 version (1), id (2 x u64), u32 incarnation, u32 shard,
 // u64 round, u64 steps, u8 type (0 float32, 1 float64), u64 parameter count, u64 optimizer bytes,
-// u64 job bytes, name (u16 length, text), job, parameters, optimizer, u64 hash_bytes of all before.
+// u64 job bytes, name (u16 length, text), u8 count and as many
+// times host (u16 length, text) and u16 port, job, parameters, optimizer, u64 hash_bytes of all
+// before.
 class StateStore {
  public:
   // Makes DIR where it is missing. kInvalidArgument: not a directory, not writable, or in use.
@@ -39,9 +44,12 @@ class StateStore {
 
   // Empty where nothing was saved yet. kInvalidArgument: not such a file, or damaged.
   Result<std::optional<SavedPeer>> load() const;
+  // kIo: the old one stays.
   Result<void> save(const SavedPeer& peer) const;
 
   std::string file() const { return directory_ + "/peer.state"; }
+
+  std::string partial() const { return file() + ".partial"; }
 
  private:
   StateStore(std::string directory, int lock) : directory_(std::move(directory)), lock_(lock) {}

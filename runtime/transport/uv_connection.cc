@@ -325,11 +325,6 @@ bool UvConnection::take_body(std::uint8_t kind, Bytes body) {
           format("bulk frame of %zu bytes; the limit here is %zu", total.value(), max_bulk_bytes_));
       return false;
     }
-    if (total.value() > max_bulk_bytes_) {
-      fail(
-          format("bulk frame of %zu bytes; the limit here is %zu", total.value(), max_bulk_bytes_));
-      return false;
-    }
     assembling_total_ = total.value();
     assembling_.reserve(std::min(assembling_total_, 4 * kChunkBytes));
   }

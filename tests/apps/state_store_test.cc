@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "apps/hobnob/state_saver.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/log.h"
 #include "runtime/base/rng.h"
 
 namespace hobnob {
@@ -36,6 +38,7 @@ SavedPeer example(DType type = DType::kFloat32, std::size_t count = 5) {
                  .name = "peer-a",
                  .incarnation = 3,
                  .shard = 2,
+                 .known = {{"192.0.2.7", 7070}, {"peer.example", 1}},
                  .job = R"({"name":"x"})",
                  .trainer = {.round = 41, .steps = 82, .optimizer = Bytes(12, std::byte{5})}};
   peer.trainer.parameters = std::make_shared<Buffer>(cpu_vector_ops().allocate(type, count));
@@ -50,6 +53,7 @@ void expect_equal(const SavedPeer& a, const SavedPeer& b) {
   EXPECT_EQ(a.incarnation, b.incarnation);
   EXPECT_EQ(a.shard, b.shard);
   EXPECT_EQ(a.job, b.job);
+  EXPECT_EQ(a.known, b.known);
   EXPECT_EQ(a.trainer.round, b.trainer.round);
   EXPECT_EQ(a.trainer.steps, b.trainer.steps);
   EXPECT_EQ(a.trainer.optimizer, b.trainer.optimizer);
@@ -119,6 +123,63 @@ TEST_F(StateStoreTest, ADamagedFileIsNamedWithTheRemedy) {
   ASSERT_FALSE(loaded.ok());
   EXPECT_NE(loaded.error().message.find("peer.state"), std::string::npos);
   EXPECT_NE(loaded.error().message.find("delete it"), std::string::npos);
+}
+
+TEST_F(StateStoreTest, ADirectoryThatCannotBeWrittenIsFoundOutAtTheStart) {
+  ASSERT_TRUE(StateStore::open(directory()).ok());
+  fs::create_directory(directory() + "/peer.state.partial");
+  const auto store = StateStore::open(directory());
+  ASSERT_FALSE(store.ok());
+  EXPECT_NE(store.error().message.find("cannot write"), std::string::npos);
+}
+
+TEST_F(StateStoreTest, APipeInPlaceOfTheFileIsNotWaitedFor) {
+  auto store = StateStore::open(directory());
+  ASSERT_TRUE(store.ok());
+  ASSERT_EQ(mkfifo(store.value().file().c_str(), 0600), 0);
+  const auto loaded = store.value().load();
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST_F(StateStoreTest, TheLastSaveHoldsWhatNeighboursGaveAndTheTrainerHasNot) {
+  struct Model final : Workload {
+    Vec parameters() override { return Vec(std::span<double>(x)); }
+
+    Vec gradients() override { return Vec(std::span<double>(g)); }
+
+    const std::vector<TensorInfo>& tensors() const override { return info; }
+
+    double gradient(std::uint64_t /*step*/) override { return 0.0; }
+
+    std::size_t batch_samples() const override { return 1; }
+
+    Evaluation evaluate() override { return {}; }
+
+    std::vector<double> x{1.0, 2.0};
+    std::vector<double> g{0.0, 0.0};
+    std::vector<TensorInfo> info{{"x", {2}, 0, 2}};
+  };
+
+  set_log_level(LogLevel::kError);
+  Model model;
+  const auto executor = make_sim_executor();
+  Trainer trainer(*executor, model, {}, {});
+  auto store = StateStore::open(directory());
+  ASSERT_TRUE(store.ok());
+  {
+    StateSaver saver(&store.value(), example(), 1000.0);
+    saver.set_membership(9, {{"192.0.2.9", 9}});
+    saver.offer(trainer);  // the first save does not wait for the interval
+    const std::vector<double> pending{0.25, -0.5};
+    ASSERT_TRUE(saver.finish(trainer, ConstVec(std::span<const double>(pending))).ok());
+  }
+  const auto loaded = store.value().load();
+  ASSERT_TRUE(loaded.ok() && loaded.value().has_value());
+  const auto x = std::as_const(*loaded.value()->trainer.parameters).view().as<double>();
+  EXPECT_EQ(std::vector<double>(x.begin(), x.end()), (std::vector<double>{1.25, 1.5}));
+  EXPECT_EQ(loaded.value()->incarnation, 9U);
+  EXPECT_EQ(loaded.value()->known, (std::vector<Endpoint>{{"192.0.2.9", 9}}));
 }
 
 TEST(SavedPeerBytes, EveryTruncationIsRefused) {

@@ -68,7 +68,8 @@ class SwarmTest(unittest.TestCase):
 
     @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
     def test_a_killed_peer_resumes_from_its_state_directory(self):
-        job = self.write_job(name="fashion-mlp", rounds=1_000_000)
+        # However far the others have gone: its own parameters, not a neighbour's.
+        job = self.write_job(name="fashion-mlp", rounds=1_000_000, gossip__rejoin_lag=1_000_000)
         state = os.path.join(self.folder.name, "state")
         first = self.start("--job", job, "--min-peers", 3, "--name", "peer0")
         self.start("--bootstrap", first.listen, "--min-peers", 3)
@@ -89,6 +90,8 @@ class SwarmTest(unittest.TestCase):
                                           for each in page["edges"]), page="/edges")
         speeds = first.wait_until(lambda page: all(each["rounds_per_second"] > 0 for each in page["peers"]), page="/peers")
         self.assertEqual(len(speeds["peers"]), 3)
+        self.assertNotIn("joined at round", back.log)
+        self.assertLess(after["loss"], 1.0)  # untrained: 2.3
         invariants = first.get("/status")["invariants"]
         self.assertEqual(invariants["replicas_differed"], 0)
 
@@ -112,6 +115,20 @@ class SwarmTest(unittest.TestCase):
             status = peer.wait_until(lambda status: status["rounds_done"] > 5)
             self.assertGreater(status["round"], reached["round"])
             self.assertLess(status["loss"], 1.0)  # untrained: 2.3
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_the_first_peer_finds_the_swarm_again_with_its_old_command_line(self):
+        job = self.write_job(name="fashion-mlp", rounds=1_000_000)
+        command = ("--job", job, "--min-peers", 3, "--state", os.path.join(self.folder.name, "state"))
+        first = self.start(*command)
+        others = [self.start("--bootstrap", first.listen, "--min-peers", 3) for _ in range(2)]
+        first.wait_until(lambda status: status["rounds_done"] > 20 and status["members"] == 3)
+        first.signal(signal.SIGINT)
+        self.assertEqual(first.finish(20), 130)
+        left = others[0].wait_until(lambda status: status["members"] == 2)
+        self.assertEqual(left["invariants"]["one_sided_transactions"], 0)
+        back = self.start(*command)
+        back.wait_until(lambda status: status["rounds_done"] > 20 and status["members"] == 3)
 
     @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
     def test_missed_target_is_exit_1(self):

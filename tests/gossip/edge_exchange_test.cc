@@ -741,8 +741,46 @@ TEST(OneSided, ANeighbourThatSaidGoodbyeHadItsAnswers) {
   swarm.publish(1, 0, 4.0);
   ASSERT_TRUE(swarm.begin(0, 1));
   swarm.deliver_all();
+  swarm[1].exchange->confirm_all(Swarm::id(0));
   swarm[1].exchange->forget(Swarm::id(0));
   EXPECT_EQ(swarm[1].exchange->totals().one_sided, 0U);
+}
+
+TEST(OneSided, ANeighbourThatLeftWithoutAllAnswersIsCounted) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0);
+  swarm.publish(1, 0, 4.0);
+  ASSERT_TRUE(swarm.begin(0, 1));
+  swarm.deliver();
+  swarm[1].exchange->forget(Swarm::id(0));
+  EXPECT_EQ(swarm[1].exchange->totals().one_sided, 1U);
+}
+
+TEST(OneSided, ADeadNeighboursUnconfirmedAnswerIsCountedOnce) {
+  Swarm swarm({});
+  swarm.publish(0, 0, 1.0, kHalf);
+  swarm.publish(1, 0, 4.0, kHalf);
+  ASSERT_TRUE(swarm.begin(0, 1));
+  swarm.deliver();
+  for (int k = 0; k < 2; ++k) {
+    swarm[1].exchange->set_dead(Swarm::id(0), true);
+  }
+  swarm[1].exchange->reset(Swarm::id(0));
+  EXPECT_EQ(swarm[1].exchange->totals().one_sided, 1U);
+  EXPECT_EQ(swarm[1].exchange->totals().one_sided_flow, 3.0);
+}
+
+TEST(OneSided, ARequestCutOffIsJudgedByItsOwnFragment) {
+  Swarm swarm({.fragments = 2});
+  swarm.publish(0, 0, std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1}, {kHalf, kHalf});
+  swarm.publish(1, 0, std::vector<double>{2, 2, 2, 2, 1, 1, 1, 1}, {kHalf, kHalf});
+  ASSERT_TRUE(swarm.begin(0, 1, 0));
+  ASSERT_TRUE(swarm.begin(0, 1, 1));
+  swarm.deliver_all();
+  swarm.publish(0, 1, 0.0);
+  ASSERT_TRUE(swarm.begin(0, 1, 0));
+  swarm[0].exchange->reset(Swarm::id(1));
+  EXPECT_EQ(swarm[0].exchange->totals().one_sided_flow, 2.0);  // 1/2 of |(2, 2, 2, 2)|
 }
 
 }  // namespace

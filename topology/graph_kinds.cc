@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
-#include "runtime/base/json.h"
+#include "runtime/base/nearest_word.h"
 #include "topology/hashed_graphs.h"
 
 namespace hobnob {

@@ -223,4 +223,26 @@ std::vector<double> symmetric_eigenvalues(std::vector<double> matrix, std::size_
   return std::move(t.diagonal);
 }
 
+TridiagonalSpectrum tridiagonal_spectrum(std::vector<double> diagonal,
+                                         std::vector<double> off_diagonal) {
+  const std::size_t n = diagonal.size();
+  HOBNOB_CHECK(n == 0 || off_diagonal.size() == n - 1, "off-diagonal of another length");
+  off_diagonal.resize(n);
+  Tridiagonal t{.diagonal = std::move(diagonal), .beside = std::move(off_diagonal)};
+  std::vector<double> last_row(n, 0.0);  // of the product of all rotations
+  if (n > 0) {
+    last_row.back() = 1.0;
+  }
+  diagonalise(t, [&](std::size_t k, double cosine, double sine) {
+    const double old = last_row[k + 1];
+    last_row[k + 1] = sine * last_row[k] + cosine * old;
+    last_row[k] = cosine * last_row[k] - sine * old;
+  });
+  TridiagonalSpectrum spectrum{.eigenvalues = std::move(t.diagonal), .last_squared = {}};
+  for (const double component : last_row) {
+    spectrum.last_squared.push_back(component * component);
+  }
+  return spectrum;
+}
+
 }  // namespace hobnob

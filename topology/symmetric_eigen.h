@@ -19,4 +19,15 @@ SymmetricEigen symmetric_eigen(std::vector<double> matrix, std::size_t n);
 // The values alone, about 8/3 n^3 operations.
 std::vector<double> symmetric_eigenvalues(std::vector<double> matrix, std::size_t n);
 
+// Eigenvalues of the symmetric tridiagonal matrix with `diagonal` (n) and `off_diagonal` (n - 1),
+// in no order, and beside each the square of the last component of its unit eigenvector: what an
+// iteration that grows the matrix needs to bound its error. O(n^2).
+struct TridiagonalSpectrum {
+  std::vector<double> eigenvalues;
+  std::vector<double> last_squared;
+};
+
+TridiagonalSpectrum tridiagonal_spectrum(std::vector<double> diagonal,
+                                         std::vector<double> off_diagonal);
+
 }  // namespace hobnob

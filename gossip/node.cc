@@ -124,7 +124,7 @@ void Node::open_round(std::uint64_t round) {
   const auto rank = view.rank(config_.self);
   HOBNOB_CHECK(rank.has_value(), "training outside the view");
   for (const Exchange& each : schedule_->plan(view, *rank, epoch_, round).partners) {
-    plan_[view.at(each.peer)] = each.weight;
+    plan_[view.at(each.peer)] = each.symmetric();
   }
   is_round_open_ = true;
   opened_at_ = executor_.now();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -13,41 +12,23 @@ namespace hobnob {
 
 namespace {
 
-__extension__ using Wide = unsigned __int128;
+using Entry = MixingMatrix::Entry;
 
-// A sum of weights, exact.
-struct Fraction {
-  Wide numerator = 0;
-  Wide denominator = 1;
-};
-
-// Empty when the common denominator (or the sum over it) does not fit.
-std::optional<Fraction> add(const Fraction& sum, const Weight& weight) {
-  // gcd(D, d) = gcd(D mod d, d), which is 32-bit work.
-  const auto rest = static_cast<std::uint32_t>(sum.denominator % weight.denominator);
-  const std::uint32_t shared = std::gcd(rest, weight.denominator);
-  const Wide grow = weight.denominator / shared;
-  Fraction total;
-  Wide scaled = 0;
-  Wide added = 0;
-  if (__builtin_mul_overflow(sum.denominator, grow, &total.denominator) ||
-      __builtin_mul_overflow(sum.numerator, grow, &scaled) ||
-      __builtin_mul_overflow(total.denominator / weight.denominator, Wide{weight.numerator},
-                             &added) ||
-      __builtin_add_overflow(scaled, added, &total.numerator)) {
-    return std::nullopt;
-  }
-  return total;
+bool is_before(const Entry& a, const Entry& b) {
+  return a.row != b.row ? a.row < b.row : a.column < b.column;
 }
 
 double norm(const std::vector<double>& x) {
   return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
 }
 
-void subtract_mean(std::vector<double>& x) {
-  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+double mean(const std::vector<double>& x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
+
+void subtract(std::vector<double>& x, double amount) {
   for (double& value : x) {
-    value -= mean;
+    value -= amount;
   }
 }
 
@@ -59,64 +40,171 @@ void divide(std::vector<double>& x, double divisor) {
 
 }  // namespace
 
-MixingMatrix::MixingMatrix(std::size_t size, std::vector<Edge> edges)
-    : size_(size), edges_(std::move(edges)) {
-  for (const Edge& edge : edges_) {
-    HOBNOB_CHECK(edge.a < edge.b && edge.b < size_, "edge outside the matrix, or not a < b");
-    HOBNOB_CHECK(edge.weight.denominator > 0, "weight without a denominator");
+MixingMatrix::MixingMatrix(std::size_t size, std::vector<Entry> entries)
+    : entries_(std::move(entries)), row_start_(size + 1), diagonal_(size), is_given_(size) {
+  if (!std::ranges::is_sorted(entries_, is_before)) {
+    std::ranges::sort(entries_, is_before);
   }
-}
-
-bool MixingMatrix::is_doubly_stochastic() const {
-  std::vector<Fraction> rows(size_);
-  for (const Edge& edge : edges_) {
-    for (const std::uint32_t row : {edge.a, edge.b}) {
-      const std::optional<Fraction> sum = add(rows[row], edge.weight);
-      if (!sum || sum->numerator > sum->denominator) {
-        return false;
-      }
-      rows[row] = *sum;
+  for (std::size_t k = 0; k < entries_.size(); ++k) {
+    const Entry& entry = entries_[k];
+    HOBNOB_CHECK(entry.row < size && entry.column < size, "entry outside the matrix");
+    HOBNOB_CHECK(k == 0 || is_before(entries_[k - 1], entry), "two entries at one place");
+    if (entry.row == entry.column) {
+      is_given_[entry.row] = true;
+      diagonal_[entry.row] = ExactSum(entry.weight);
     }
   }
-  return true;
+  std::erase_if(entries_, [](const Entry& entry) {
+    return entry.row == entry.column || entry.weight.is_zero();
+  });
+  for (std::size_t peer = 0; peer < size; ++peer) {
+    if (!is_given_[peer]) {
+      diagonal_[peer] = ExactSum({1, 1});
+    }
+  }
+  for (const Entry& entry : entries_) {
+    ++row_start_[entry.row + 1];
+    if (!is_given_[entry.column]) {
+      diagonal_[entry.column].subtract(entry.weight);
+    }
+  }
+  std::partial_sum(row_start_.begin(), row_start_.end(), row_start_.begin());
+  is_symmetric_ = is_mirrored();
+  moves_in_pairs_ = is_symmetric_ && std::ranges::find(is_given_, true) == is_given_.end();
+}
+
+MixingMatrix MixingMatrix::symmetric(std::size_t size, const std::vector<Edge>& edges) {
+  std::vector<Entry> entries;
+  entries.reserve(2 * edges.size());
+  for (const Edge& edge : edges) {
+    HOBNOB_CHECK(edge.a != edge.b, "edge from a peer to itself");
+    entries.push_back({.row = edge.a, .column = edge.b, .weight = edge.weight});
+    entries.push_back({.row = edge.b, .column = edge.a, .weight = edge.weight});
+  }
+  return {size, std::move(entries)};
+}
+
+std::span<const Entry> MixingMatrix::row(std::uint32_t index) const {
+  return std::span(entries_).subspan(row_start_[index], row_start_[index + 1] - row_start_[index]);
+}
+
+// Rows in order fill the columns in order: the entries of column c come as row c has them.
+bool MixingMatrix::is_mirrored() const {
+  std::vector<std::size_t> next(row_start_.begin(), row_start_.end() - 1);
+  return std::ranges::all_of(entries_, [&](const Entry& entry) {
+    const std::size_t place = next[entry.column]++;
+    return place < row_start_[entry.column + 1] && entries_[place].column == entry.row &&
+           entries_[place].weight == entry.weight;
+  });
+}
+
+bool MixingMatrix::has_weights_only() const {
+  return std::ranges::all_of(diagonal_, &ExactSum::is_weight);
+}
+
+bool MixingMatrix::is_row_stochastic() const {
+  std::vector<ExactSum> sums = diagonal_;
+  for (const Entry& entry : entries_) {
+    sums[entry.row].add(entry.weight);
+  }
+  return has_weights_only() && std::ranges::all_of(sums, &ExactSum::is_one);
+}
+
+bool MixingMatrix::is_column_stochastic() const {
+  std::vector<ExactSum> sums = diagonal_;
+  for (const Entry& entry : entries_) {
+    sums[entry.column].add(entry.weight);
+  }
+  return has_weights_only() && std::ranges::all_of(sums, &ExactSum::is_one);
+}
+
+MixingMatrix MixingMatrix::symmetric_part() const {
+  std::vector<Entry> halves;
+  halves.reserve(2 * entries_.size());
+  for (const Entry& entry : entries_) {
+    halves.push_back(entry);
+    halves.push_back({.row = entry.column, .column = entry.row, .weight = entry.weight});
+  }
+  std::ranges::sort(halves, is_before);
+  std::vector<Entry> sums;
+  for (std::size_t k = 0; k < halves.size(); ++k) {
+    Entry sum = halves[k];
+    const bool has_twin = k + 1 < halves.size() && !is_before(sum, halves[k + 1]);
+    sum.weight = half_sum(sum.weight, has_twin ? halves[++k].weight : Weight{});
+    sums.push_back(sum);
+  }
+  return {size(), std::move(sums)};
 }
 
 std::vector<double> MixingMatrix::apply(const std::vector<double>& x) const {
-  HOBNOB_CHECK(x.size() == size_, "column of another length");
+  HOBNOB_CHECK(x.size() == size(), "column of another length");
   std::vector<double> y = x;
-  for (const Edge& edge : edges_) {
-    // One product for both ends: what one gains the other loses.
-    const double moved = edge.weight.value() * (x[edge.b] - x[edge.a]);
-    y[edge.a] += moved;
-    y[edge.b] -= moved;
+  if (moves_in_pairs_) {
+    for (const Entry& entry : entries_) {
+      if (entry.row < entry.column) {
+        const double moved = entry.weight.value() * (x[entry.column] - x[entry.row]);
+        y[entry.row] += moved;
+        y[entry.column] -= moved;
+      }
+    }
+    return y;
+  }
+  for (std::size_t peer = 0; peer < size(); ++peer) {
+    if (is_given_[peer]) {
+      y[peer] *= diagonal_[peer].value();
+    }
+  }
+  for (const Entry& entry : entries_) {
+    const double moved = entry.weight.value() * x[entry.column];
+    y[entry.row] += moved;
+    if (!is_given_[entry.column]) {
+      y[entry.column] -= moved;
+    }
   }
   return y;
 }
 
-// Follows |W v| / |v|, not the Rayleigh quotient: it converges too when the largest eigenvalues are
-// +s and -s, and it never falls, so a step without growth is the end.
+std::vector<double> MixingMatrix::apply_transposed(const std::vector<double>& x) const {
+  if (is_symmetric_) {
+    return apply(x);
+  }
+  std::vector<double> y(size());
+  for (std::size_t peer = 0; peer < size(); ++peer) {
+    y[peer] = diagonal_[peer].value() * x[peer];
+  }
+  for (const Entry& entry : entries_) {
+    y[entry.column] += entry.weight.value() * x[entry.row];
+  }
+  return y;
+}
+
+// Follows |(W - J)' (W - J) v| / |v|: it converges too when the largest eigenvalues are +s and -s,
+// and it never falls, so a step without growth is the end.
 double MixingMatrix::spectral_gap() const {
-  constexpr int kMaxSteps = 100000;
+  constexpr int kMaxSteps = 50000;
   constexpr double kNoGrowth = 1e-15;
   constexpr double kNoise = 1e-14;
-  if (size_ <= 1) {
+  if (size() <= 1) {
     return 1.0;
   }
-  std::vector<double> v(size_);
-  for (std::size_t k = 0; k < size_; ++k) {
+  std::vector<double> v(size());
+  for (std::size_t k = 0; k < size(); ++k) {
     v[k] = static_cast<double>(mix64(k) >> 11) * 0x1.0p-53 - 0.5;
   }
-  subtract_mean(v);
+  subtract(v, mean(v));
   divide(v, norm(v));
   double radius = 0.0;
   for (int step = 0; step < kMaxSteps; ++step) {
-    v = apply(v);
-    subtract_mean(v);
-    const double ratio = norm(v);
+    for (const bool is_back : {false, true}) {
+      const double before = mean(v);
+      v = is_back ? apply_transposed(v) : apply(v);
+      subtract(v, before);
+    }
+    const double ratio = std::sqrt(norm(v));
     if (ratio < kNoise) {
       return 1.0;  // W = J up to rounding: nothing is left to iterate on
     }
-    divide(v, ratio);
+    divide(v, norm(v));
     const bool has_settled = step > 0 && ratio - radius < kNoGrowth;
     radius = std::max(radius, ratio);
     if (has_settled) {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/base/json.h"
+#include "runtime/base/object_reader.h"
 
 namespace hobnob {
 

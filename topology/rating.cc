@@ -92,6 +92,12 @@ double lossy_error(MixingSequence& rounds, const RatingConfig& config) {
   return *middle;
 }
 
+// Where all is averaged in every round, what is left is rounding.
+std::optional<double> without_rounding(const std::optional<double>& value) {
+  constexpr double kNothing = 1e-20;
+  return value && *value < kNothing ? 0.0 : value;
+}
+
 }  // namespace
 
 Rating rate(MixingSequence& rounds, const RatingConfig& config) {
@@ -126,8 +132,8 @@ Rating rate(MixingSequence& rounds, const RatingConfig& config) {
           ? steady_state(*run.spectrum, config.discount)
           : steady_state(
                 rounds, {.discount = config.discount, .contraction = run.rho, .seed = config.seed});
-  rating.xi = steady.xi;
-  rating.zeta = steady.zeta;
+  rating.xi = without_rounding(steady.xi);
+  rating.zeta = without_rounding(steady.zeta);
   rating.effective_neighbours = steady.effective_neighbours;
   rating.err20_lossy = lossy_error(rounds, config);
   return rating;

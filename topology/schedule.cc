@@ -3,79 +3,99 @@
 #include <algorithm>
 
 #include "runtime/base/check.h"
-#include "runtime/base/nearest_word.h"
 #include "topology/kinds.h"
 
 namespace hobnob {
 
 namespace {
 
-const std::vector<std::string>& kinds() {
-  static const std::vector<std::string> names{"ring", "complete", "exponential", "trie-pairs"};
-  return names;
+using Entry = MixingMatrix::Entry;
+
+void drop_strangers(const MembershipView& view, std::uint32_t self, RoundPlan& plan) {
+  if (view.can_all_meet()) {
+    return;
+  }
+  std::erase_if(plan.partners,
+                [&](const Exchange& exchange) { return !view.can_meet(self, exchange.peer); });
+  const auto deaf = std::ranges::count_if(
+      plan.group, [&](std::uint32_t member) { return !view.can_listen(member); });
+  if (deaf > 1) {
+    plan.group.clear();
+  }
 }
 
-// What the two ends of an edge say about it.
-struct Proposal {
-  std::uint32_t a = 0;
-  std::uint32_t b = 0;  // a < b
-  Weight weight;
-};
-
 }  // namespace
+
+RoundPlan Schedule::plan(const MembershipView& view,
+                         std::uint32_t self,
+                         std::uint64_t epoch,
+                         std::uint64_t round) const {
+  HOBNOB_CHECK(self < view.size(), "rank outside the view");
+  RoundPlan plan = full_plan(view, self, epoch, round);
+  drop_strangers(view, self, plan);
+  return plan;
+}
+
+std::vector<RoundPlan> Schedule::plans(const MembershipView& view,
+                                       std::uint64_t epoch,
+                                       std::uint64_t round) const {
+  std::vector<RoundPlan> all = full_plans(view, epoch, round);
+  for (std::uint32_t self = 0; self < all.size(); ++self) {
+    drop_strangers(view, self, all[self]);
+  }
+  return all;
+}
 
 MixingMatrix Schedule::matrix(const MembershipView& view,
                               std::uint64_t epoch,
                               std::uint64_t round) const {
-  std::vector<Proposal> proposals;
-  for (std::uint32_t self = 0; self < view.size(); ++self) {
-    for (const Exchange& exchange : plan(view, self, epoch, round).partners) {
-      const auto [a, b] = std::minmax(self, exchange.peer);
-      proposals.push_back({.a = a, .b = b, .weight = exchange.weight});
+  const std::vector<RoundPlan> all = plans(view, epoch, round);
+  // What the others say that each peer takes of them; in their order, as its own plan is.
+  std::vector<std::vector<Entry>> offered(all.size());
+  for (std::uint32_t self = 0; self < all.size(); ++self) {
+    for (const Exchange& exchange : all[self].partners) {
+      offered[exchange.peer].push_back(
+          {.row = exchange.peer, .column = self, .weight = exchange.out});
     }
   }
-  std::ranges::sort(proposals, [](const Proposal& left, const Proposal& right) {
-    return left.a != right.a ? left.a < right.a : left.b < right.b;
-  });
-  HOBNOB_CHECK(proposals.size() % 2 == 0, "plans are not mutual");
-  std::vector<MixingMatrix::Edge> edges;
-  edges.reserve(proposals.size() / 2);
-  for (std::size_t k = 0; k < proposals.size(); k += 2) {
-    const Proposal& one = proposals[k];
-    const Proposal& other = proposals[k + 1];
-    HOBNOB_CHECK(one.a == other.a && one.b == other.b, "plans are not mutual");
-    edges.push_back({.a = one.a, .b = one.b, .weight = std::min(one.weight, other.weight)});
+  std::vector<Entry> entries;
+  for (std::uint32_t self = 0; self < all.size(); ++self) {
+    const std::vector<Exchange>& partners = all[self].partners;
+    HOBNOB_CHECK(offered[self].size() == partners.size(), "plans are not mutual");
+    for (std::size_t k = 0; k < partners.size(); ++k) {
+      Entry entry = offered[self][k];
+      HOBNOB_CHECK(entry.column == partners[k].peer, "plans are not mutual");
+      entry.weight = std::min(entry.weight, partners[k].in);
+      entries.push_back(entry);
+    }
   }
-  return {view.size(), std::move(edges)};
+  return {view.size(), std::move(entries)};
 }
 
-Result<void> validate(const TopologyConfig& config) {
-  if (std::ranges::find(kinds(), config.kind) != kinds().end()) {
-    return {};
+std::optional<std::uint32_t> Schedule::exact_period(std::uint32_t /*size*/) const {
+  return std::nullopt;
+}
+
+std::uint32_t Schedule::period(std::uint32_t /*size*/) const {
+  return traits().is_static ? 1 : 0;
+}
+
+std::vector<RoundPlan> Schedule::full_plans(const MembershipView& view,
+                                            std::uint64_t epoch,
+                                            std::uint64_t round) const {
+  std::vector<RoundPlan> all;
+  all.reserve(view.size());
+  for (std::uint32_t self = 0; self < view.size(); ++self) {
+    all.push_back(full_plan(view, self, epoch, round));
   }
-  std::string known;
-  for (const std::string& kind : kinds()) {
-    known += (known.empty() ? "" : ", ") + kind;
-  }
-  const std::string near = nearest_word(config.kind, kinds());
-  const std::string hint = near.empty() ? "" : "; did you mean " + near + "?";
-  return make_error(ErrorCode::kInvalidArgument,
-                    "gossip.topology.kind: unknown \"%s\" (known: %s)%s", config.kind.c_str(),
-                    known.c_str(), hint.c_str());
+  return all;
 }
 
 std::unique_ptr<Schedule> make_schedule(const TopologyConfig& config) {
-  if (config.kind == "ring") {
-    return make_ring();
-  }
-  if (config.kind == "complete") {
-    return make_complete();
-  }
-  if (config.kind == "exponential") {
-    return make_exponential();
-  }
-  HOBNOB_CHECK(config.kind == "trie-pairs", "topology config was not validated");
-  return make_trie_pairs(config.seed);
+  const auto kind =
+      std::ranges::find_if(kinds(), [&](const Kind& each) { return config.kind == each.name; });
+  HOBNOB_CHECK(kind != kinds().end(), "topology config was not validated");
+  return kind->make(config);
 }
 
 }  // namespace hobnob

@@ -1,118 +1,79 @@
-// Trie pairs: each peer hashes (round, id); pairs are formed inside the binary trie of the hashes,
-// and a subtree that holds an odd number of peers sends one of them up to meet its sibling's. A
-// join or a leave moves only the pairs on its own path, so peers whose views differ a little still
-// agree on nearly all pairs.
+// Pairs, groups and buckets of the hash trie: see topology/trie.h. Each peer hashes (round, id), so
+// they are new every round.
 
-#include <array>
-#include <bit>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <vector>
+#include <utility>
 
-#include "runtime/base/check.h"
-#include "runtime/base/hash.h"
 #include "topology/kinds.h"
+#include "topology/plan_parts.h"
+#include "topology/trie.h"
 
 namespace hobnob {
 
 namespace {
 
-struct Leaf {
-  std::uint64_t hash = 0;
-  std::uint32_t rank = 0;
-};
+enum class TrieRule { kPairs, kGroups, kBuckets };
 
-// Of a word that is not zero.
-int highest_bit(std::uint64_t word) {
-  return 63 - std::countl_zero(word);
-}
+class TrieSchedule final : public Schedule {
+ public:
+  TrieSchedule(TrieRule rule, std::uint64_t seed, std::uint32_t g)
+      : rule_(rule), seed_(seed), g_(g) {}
 
-// Whom a subtree of an odd number of peers sends up. `leaves` are in rank order and agree in all
-// bits above `bit`.
-Leaf leftover(std::vector<Leaf> leaves, int bit) {
-  for (; leaves.size() > 1 && bit >= 0; --bit) {
-    const std::uint64_t mask = std::uint64_t{1} << bit;
-    std::size_t ones = 0;
-    for (const Leaf& leaf : leaves) {
-      ones += (leaf.hash & mask) != 0 ? 1U : 0U;
-    }
-    // Odd = odd + even: exactly one child has somebody left, and child 1 is it when `ones` is odd.
-    const std::uint64_t odd_child = ones % 2 == 1 ? mask : 0;
-    std::erase_if(leaves, [&](const Leaf& leaf) { return (leaf.hash & mask) != odd_child; });
-  }
-  return leaves.back();  // of equal hashes, paired in order of id, the last is alone
-}
+  ScheduleTraits traits() const override { return {.has_groups = rule_ != TrieRule::kPairs}; }
 
-// The partner of leaves[self], in O(n). The pairing is never built: parities say who climbs how
-// far.
-std::optional<std::uint32_t> partner(const std::vector<Leaf>& leaves, std::uint32_t self) {
-  const std::uint64_t own = leaves[self].hash;
-  std::array<std::size_t, 64> siblings{};  // how many peers leave self's path at each bit
-  std::vector<std::uint32_t> equals;       // hashes equal to self's, self included
-  for (const Leaf& leaf : leaves) {
-    const std::uint64_t differing = leaf.hash ^ own;
-    if (differing == 0) {
-      equals.push_back(leaf.rank);
-    } else {
-      ++siblings[static_cast<std::size_t>(highest_bit(differing))];
-    }
+  std::optional<std::uint32_t> exact_period(std::uint32_t size) const override {
+    return size <= 1 ? std::optional(0U) : size <= g_ ? std::optional(1U) : std::nullopt;
   }
-  std::size_t place = 0;
-  while (equals[place] != self) {
-    ++place;
+
+ private:
+  RoundPlan full_plan(const MembershipView& view,
+                      std::uint32_t self,
+                      std::uint64_t epoch,
+                      std::uint64_t round) const override {
+    const std::vector<TrieLeaf> leaves = trie_leaves(view, epoch_seed(seed_, epoch), round);
+    return among(
+        rule_ == TrieRule::kBuckets ? trie_bucket(leaves, self, g_) : trie_group(leaves, self, g_),
+        self);
   }
-  if ((place ^ 1U) < equals.size()) {
-    return equals[place ^ 1U];
-  }
-  // Self is alone below; it climbs past even siblings and meets the leftover of the first odd one.
-  for (int bit = 0; bit < 64; ++bit) {
-    if (siblings[static_cast<std::size_t>(bit)] % 2 == 0) {
-      continue;
-    }
-    std::vector<Leaf> others;
-    for (const Leaf& leaf : leaves) {
-      if (leaf.hash != own && highest_bit(leaf.hash ^ own) == bit) {
-        others.push_back(leaf);
+
+  std::vector<RoundPlan> full_plans(const MembershipView& view,
+                                    std::uint64_t epoch,
+                                    std::uint64_t round) const override {
+    std::vector<TrieLeaf> leaves = trie_leaves(view, epoch_seed(seed_, epoch), round);
+    std::vector<RoundPlan> all(view.size());
+    for (const auto& members : rule_ == TrieRule::kBuckets ? trie_buckets(std::move(leaves), g_)
+                                                           : trie_groups(std::move(leaves), g_)) {
+      for (const std::uint32_t self : members) {
+        all[self] = among(members, self);
       }
     }
-    return leftover(std::move(others), bit - 1).rank;
+    return all;
   }
-  return std::nullopt;
-}
 
-class TriePairs final : public Schedule {
- public:
-  explicit TriePairs(std::uint64_t seed) : seed_(seed) {}
-
-  RoundPlan plan(const MembershipView& view,
-                 std::uint32_t self,
-                 std::uint64_t epoch,
-                 std::uint64_t round) const override {
-    HOBNOB_CHECK(self < view.size(), "rank outside the view");
-    // Epoch 0 leaves the seed alone; the golden vectors are of epoch 0.
-    const std::uint64_t seed = seed_ ^ (epoch == 0 ? 0 : mix64(epoch));
-    std::vector<Leaf> leaves;
-    leaves.reserve(view.size());
-    for (const PeerId& peer : view.peers()) {
-      leaves.push_back({.hash = hash3(seed, round, peer.key()),
-                        .rank = static_cast<std::uint32_t>(leaves.size())});
-    }
-    RoundPlan plan;
-    if (const auto peer = partner(leaves, self)) {
-      plan.partners.push_back({.peer = *peer, .weight = {1, 2}});
+  RoundPlan among(std::vector<std::uint32_t> members, std::uint32_t self) const {
+    RoundPlan plan = clique_of(std::move(members), self);
+    if (rule_ == TrieRule::kPairs) {
+      plan.group.clear();
     }
     return plan;
   }
 
- private:
+  const TrieRule rule_;
   const std::uint64_t seed_;
+  const std::uint32_t g_;
 };
 
 }  // namespace
 
-std::unique_ptr<Schedule> make_trie_pairs(std::uint64_t seed) {
-  return std::make_unique<TriePairs>(seed);
+std::unique_ptr<Schedule> make_trie_pairs(const TopologyConfig& config) {
+  return std::make_unique<TrieSchedule>(TrieRule::kPairs, config.seed, 2);
+}
+
+std::unique_ptr<Schedule> make_trie_groups(const TopologyConfig& config) {
+  return std::make_unique<TrieSchedule>(TrieRule::kGroups, config.seed, config.g);
+}
+
+std::unique_ptr<Schedule> make_hash_buckets(const TopologyConfig& config) {
+  return std::make_unique<TrieSchedule>(TrieRule::kBuckets, config.seed, config.g);
 }
 
 }  // namespace hobnob

@@ -32,6 +32,30 @@ MembershipView::MembershipView(std::vector<PeerId> peers) : peers_(std::move(pee
   digest_ = digest_of(peers_);
 }
 
+MembershipView::MembershipView(std::vector<ViewMember> members) {
+  std::ranges::sort(members);
+  const auto has_same_id = [](const ViewMember& a, const ViewMember& b) { return a.id == b.id; };
+  members.erase(std::unique(members.begin(), members.end(), has_same_id), members.end());
+  peers_.reserve(members.size());
+  for (const ViewMember& member : members) {
+    peers_.push_back(member.id);
+  }
+  digest_ = digest_of(peers_);
+  const auto is_plain = [](const ViewMember& each) { return each.site == 0 && each.can_listen; };
+  if (std::ranges::all_of(members, is_plain)) {
+    return;
+  }
+  std::vector<std::uint64_t> words;
+  words.reserve(members.size());
+  traits_.reserve(members.size());
+  for (const ViewMember& member : members) {
+    traits_.push_back({.site = member.site, .can_listen = member.can_listen});
+    words.push_back(std::uint64_t{member.site} * 2 + (member.can_listen ? 1 : 0));
+    deaf_ += member.can_listen ? 0U : 1U;
+  }
+  digest_ = hash_bytes(std::as_bytes(std::span(words)), digest_);
+}
+
 std::optional<std::uint32_t> MembershipView::rank(const PeerId& peer) const {
   const auto place = std::ranges::lower_bound(peers_, peer);
   if (place == peers_.end() || *place != peer) {

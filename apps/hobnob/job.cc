@@ -1,10 +1,7 @@
 #include "apps/hobnob/job.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-
+#include "apps/hobnob/read_file.h"
+#include "apps/hobnob/topology_spec.h"
 #include "runtime/base/bytes.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/object_reader.h"
@@ -131,8 +128,7 @@ Result<void> read_gossip(const Json& json, GossipConfig& gossip) {
       reader.choice("order", "atc", {"atc", "cta"}) == "atc" ? RoundOrder::kAtc : RoundOrder::kCta;
   gossip.local_steps = static_cast<std::uint32_t>(reader.integer("local_steps", 1, 1, 1 << 20));
   gossip.gamma = reader.number("gamma", 1.0, 1e-6, 1.0);
-  reader.adopt(read_kind(reader.object("topology"), "gossip.topology",
-                         {"trie-pairs", "ring", "complete", "exponential"}, gossip.topology.kind));
+  reader.adopt(read_topology(reader.object("topology"), gossip.topology));
   reader.adopt(read_codec(reader.object("codec"), gossip.codec));
   gossip.channel = reader.choice("channel", "edge-replica", {"edge-replica", "snapshot"});
   reader.adopt(read_kind(reader.object("trigger"), "gossip.trigger", {"always"}, gossip.trigger));
@@ -153,7 +149,7 @@ Json write_gossip(const GossipConfig& gossip) {
   json.set("order", gossip.order == RoundOrder::kAtc ? "atc" : "cta");
   json.set("local_steps", static_cast<std::int64_t>(gossip.local_steps));
   json.set("gamma", gossip.gamma);
-  json.set("topology", Json().set("kind", gossip.topology.kind));
+  json.set("topology", write_topology(gossip.topology));
   json.set("codec", Json()
                         .set("kind", gossip.codec.kind)
                         .set("block", static_cast<std::int64_t>(gossip.codec.block)));
@@ -236,13 +232,11 @@ void Job::refresh_document() {
   document = write_job(*this);
 }
 
-Result<Job> parse_job(std::string_view text, std::string_view name) {
-  const Result<Json> json = parse_json(text, name);
-  if (!json.ok()) {
-    return json.error();
-  }
+namespace {
+
+Result<Job> job_of(const Json& json, std::string_view name) {
   Job job;
-  ObjectReader reader(json.value(), "");
+  ObjectReader reader(json, "");
   Result<void> read = read_all(reader, job);
   job.gossip.topology.seed = job.seed;
   if (read.ok()) {
@@ -268,24 +262,36 @@ Result<Job> parse_job(std::string_view text, std::string_view name) {
   return job;
 }
 
+}  // namespace
+
+Result<Job> parse_job(std::string_view text, std::string_view name) {
+  const Result<Json> json = parse_json(text, name);
+  return json.ok() ? job_of(json.value(), name) : Result<Job>(json.error());
+}
+
 Result<Job> read_job(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
+  const Result<std::string> text = read_file(path, "job", Json::kMaxTextBytes);
+  if (!text.ok()) {
     return make_error(ErrorCode::kInvalidArgument,
-                      "job %s: %s; `hobnob job example fashion-mlp` prints one to start from",
-                      path.c_str(), std::strerror(errno));
+                      "%s; `hobnob job example fashion-mlp` prints one to start from",
+                      text.error().message.c_str());
   }
-  std::string text;
-  std::vector<char> block(1 << 16);
-  while (file && text.size() <= Json::kMaxTextBytes) {
-    file.read(block.data(), static_cast<std::streamsize>(block.size()));
-    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+  Result<Json> json = parse_json(text.value(), path);
+  if (!json.ok()) {
+    return json.error();
   }
-  if (file.bad() || (file.fail() && !file.eof())) {
-    return make_error(ErrorCode::kInvalidArgument, "job %s: cannot be read; is it a file?",
-                      path.c_str());
+  const Json* gossip = json.value().is_object() ? json.value().find("gossip") : nullptr;
+  const Json* topology =
+      gossip != nullptr && gossip->is_object() ? gossip->find("topology") : nullptr;
+  if (topology != nullptr) {
+    const Result<Json> whole = with_graph_text(*topology);
+    if (!whole.ok()) {
+      return make_error(ErrorCode::kInvalidArgument, "%s: gossip.topology.path: %s", path.c_str(),
+                        whole.error().message.c_str());
+    }
+    json.value().set("gossip", Json(*gossip).set("topology", whole.value()));
   }
-  return parse_job(text, path);
+  return job_of(json.value(), path);
 }
 
 }  // namespace hobnob

@@ -73,33 +73,15 @@ std::string quadratic() {
                 curvature.c_str(), target.c_str());
 }
 
-}  // namespace
+struct Key {
+  const char* path;
+  std::string type;
+  const char* fallback;
+  const char* meaning;
+};
 
-Result<std::string> example_job(const std::string& name) {
-  if (name == "fashion-mlp") {
-    return std::string(kFashionMlp);
-  }
-  if (name == "fashion-softmax") {
-    return std::string(kFashionSoftmax);
-  }
-  if (name == "quadratic") {
-    return quadratic();
-  }
-  const std::string near = nearest_word(name, {"fashion-mlp", "fashion-softmax", "quadratic"});
-  return make_error(ErrorCode::kInvalidArgument,
-                    "no example job \"%s\"%s; known: fashion-mlp, fashion-softmax, quadratic",
-                    name.c_str(), near.empty() ? "" : ("; did you mean \"" + near + "\"?").c_str());
-}
-
-Json job_schema() {
-  struct Key {
-    const char* path;
-    const char* type;
-    const char* fallback;
-    const char* meaning;
-  };
-
-  constexpr Key kKeys[] = {
+std::vector<Key> training_keys() {
+  return {
       {"name", "text", "\"unnamed\"", "shown in status and summaries"},
       {"seed", "integer >= 0", "1", "of initial values, batches and schedules"},
       {"rounds", "integer 1..1e9", "1000", "the swarm's clock at which training ends"},
@@ -127,8 +109,38 @@ Json job_schema() {
       {"gossip.order", "atc | cta", "atc", "cta overlaps the exchange with the gradient"},
       {"gossip.local_steps", "integer >= 1", "1", "gradient steps between exchanges"},
       {"gossip.gamma", "(0, 1]", "1", "scales the mixing"},
-      {"gossip.topology.kind", "trie-pairs | ring | complete | exponential", "trie-pairs",
-       "who meets whom"},
+  };
+}
+
+std::vector<Key> gossip_topology_keys() {
+  std::string kinds;
+  for (const std::string& kind : topology_kinds()) {
+    kinds += (kinds.empty() ? "" : " | ") + kind;
+  }
+  return {
+      {"gossip.topology.kind", kinds, "trie-pairs", "who meets whom"},
+      {"gossip.topology.g", "2..64", "8", "trie-groups, hash-buckets, two-level: peers per group"},
+      {"gossip.topology.k", "1..63", "4", "base-k: partners of a round, at most"},
+      {"gossip.topology.dims", "[2..64]", "[]", "grid: its sides; empty: chosen for n peers"},
+      {"gossip.topology.relabel", "true | false", "false",
+       "one-peer-*: new positions by hash every ceil(log2 n) rounds"},
+      {"gossip.topology.shuffled", "true | false", "true",
+       "round-robin: matchings in an order by hash; in order they mix slowly"},
+      {"gossip.topology.degree", "even, 2..64", "8",
+       "expander, matcha: neighbours in the (base) graph"},
+      {"gossip.topology.graph", "text", "",
+       "file: edges, one \"i j\" or \"i j weight\" a line; in a job file \"path\" may name a file"},
+      {"gossip.topology.active_percent", "1..100", "50", "matcha: how often a matching takes part"},
+      {"gossip.topology.eta_percent", "1..100", "50", "equidyn-*: weight on the partner"},
+      {"gossip.topology.cross_every", "1..1000", "4",
+       "two-level: rounds from one exchange between sites to the next"},
+      {"gossip.topology.crossing", "0..1000", "0",
+       "two-level: pairs two sites form then; 0: as many as the smaller has peers"},
+  };
+}
+
+std::vector<Key> exchange_keys() {
+  return {
       {"gossip.codec.kind", "raw | fp32 | bf16 | int8", "int8",
        "how differences are put into bytes"},
       {"gossip.codec.block", "256", "256", "values that share a scale"},
@@ -146,13 +158,36 @@ Json job_schema() {
        "a peer further behind takes a neighbour's parameters"},
       {"pipeline", "null", "null", "not in this build"},
   };
+}
+
+}  // namespace
+
+Result<std::string> example_job(const std::string& name) {
+  if (name == "fashion-mlp") {
+    return std::string(kFashionMlp);
+  }
+  if (name == "fashion-softmax") {
+    return std::string(kFashionSoftmax);
+  }
+  if (name == "quadratic") {
+    return quadratic();
+  }
+  const std::string near = nearest_word(name, {"fashion-mlp", "fashion-softmax", "quadratic"});
+  return make_error(ErrorCode::kInvalidArgument,
+                    "no example job \"%s\"%s; known: fashion-mlp, fashion-softmax, quadratic",
+                    name.c_str(), near.empty() ? "" : ("; did you mean \"" + near + "\"?").c_str());
+}
+
+Json job_schema() {
   Json keys(Json::Array{});
-  for (const Key& key : kKeys) {
-    keys.push(Json()
-                  .set("key", key.path)
-                  .set("type", key.type)
-                  .set("default", key.fallback)
-                  .set("meaning", key.meaning));
+  for (const auto& group : {training_keys(), gossip_topology_keys(), exchange_keys()}) {
+    for (const Key& key : group) {
+      keys.push(Json()
+                    .set("key", key.path)
+                    .set("type", key.type)
+                    .set("default", key.fallback)
+                    .set("meaning", key.meaning));
+    }
   }
   return Json().set("schema", "hobnob.job-schema/1").set("keys", std::move(keys));
 }

@@ -7,12 +7,14 @@
 #include <cstring>
 
 #include "apps/hobnob/commands.h"
+#include "apps/hobnob/main_topology.h"
 
 namespace {
 
 using hobnob::PeerOptions;
 using hobnob::SimulateOptions;
 using hobnob::SwarmOptions;
+using hobnob::TopologyArguments;
 
 void add_peer(CLI::App& app, PeerOptions& o, int& code) {
   CLI::App* verb = app.add_subcommand("peer", "Start a swarm, or join one");
@@ -158,6 +160,8 @@ int main(int argc, char** argv) {
   add_swarm(app, swarm, code);
   add_simulate(app, simulate, code);
   add_job(app, job, code);
+  TopologyArguments topology;
+  add_topology(app, topology, code);
   app.add_subcommand("version", "Print the version")->callback([] {
     std::printf("hobnob %s\n", HOBNOB_VERSION);
   });

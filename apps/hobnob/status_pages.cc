@@ -152,11 +152,12 @@ Json topology_document(const PeerBoard& board) {
     partners.push(Json(peer.hex()));
   }
   const auto schedule = make_schedule(board.job().gossip.topology);
-  // The gap of one round is cheap only for small swarms.
+  // The gap of one round as nodes mix it, cheap only for small swarms.
   constexpr std::size_t kMaxGapPeers = 512;
   const bool is_small = status.view.size() <= kMaxGapPeers;
   const Json gap =
       is_small ? Json(schedule->matrix(MembershipView(status.view), status.epoch, status.round)
+                          .symmetric_part()
                           .spectral_gap())
                : Json();
   return Json()

@@ -10,6 +10,23 @@
 
 namespace hobnob {
 
+std::optional<PeerId> PeerId::parse(std::string_view text) {
+  constexpr std::size_t kDigits = 16;
+  PeerId peer;
+  std::uint64_t* const words[] = {&peer.high, &peer.low};
+  if (text.size() != 2 * kDigits) {
+    return std::nullopt;
+  }
+  for (std::size_t k = 0; k < 2; ++k) {
+    const char* const begin = text.data() + k * kDigits;
+    const auto [end, code] = std::from_chars(begin, begin + kDigits, *words[k], 16);
+    if (code != std::errc() || end != begin + kDigits) {
+      return std::nullopt;
+    }
+  }
+  return peer;
+}
+
 std::string PeerId::hex() const {
   return format("%016llx%016llx", static_cast<unsigned long long>(high),
                 static_cast<unsigned long long>(low));

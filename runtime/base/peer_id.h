@@ -3,7 +3,9 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/base/hash.h"
 
@@ -19,6 +21,9 @@ struct PeerId {
 
   // 64 bits for hashing; a small id is its own key, which the golden vectors use.
   std::uint64_t key() const { return low ^ (high == 0 ? 0 : mix64(high)); }
+
+  // What hex() wrote; nothing for other text.
+  static std::optional<PeerId> parse(std::string_view text);
 
   // 32 hex digits, and the first 8 of them for people.
   std::string hex() const;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "runtime/base/bytes.h"
 
 namespace hobnob {
@@ -28,6 +30,18 @@ void expect_refused(const std::string& text, const std::vector<std::string>& par
   for (const std::string& part : parts) {
     EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks " << part;
   }
+}
+
+// The member at this path of a document, or null.
+const Json* at_path(const Json& document, const std::string& path) {
+  const Json* at = &document;
+  std::size_t begin = 0;
+  while (at != nullptr && begin <= path.size()) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    at = at->is_object() ? at->find(path.substr(begin, end - begin)) : nullptr;
+    begin = end + 1;
+  }
+  return at;
 }
 
 TEST(Job, EveryExampleIsAGoodJobAndItsDocumentIsTheSameJob) {
@@ -92,6 +106,67 @@ TEST(Job, DefaultsAreFilledInAndCountForTheHash) {
   EXPECT_EQ(terse.value().hash(), stated.value().hash());
   EXPECT_NE(terse.value().hash(), 0U);
   EXPECT_EQ(terse.value().gossip.real_deadline(), std::chrono::milliseconds(300));
+}
+
+TEST(Job, TopologyKeysReachTheirFieldsAndTheDocument) {
+  const auto topology = [](const std::string& keys) {
+    return parse_job(R"({"gossip": {"topology": )" + keys + "}}", "job.json");
+  };
+  const Result<Job> grid = topology(R"({"kind": "grid", "dims": [4, 8]})");
+  ASSERT_TRUE(grid.ok()) << grid.error().message;
+  EXPECT_EQ(grid.value().gossip.topology.dims, (std::vector<std::uint32_t>{4, 8}));
+  EXPECT_EQ(at_path(grid.value().document, "gossip.topology")->canonical(),
+            R"({"dims":[4,8],"kind":"grid"})");
+  const Result<Job> levels = topology(R"({"kind": "two-level", "g": 4, "cross_every": 9})");
+  ASSERT_TRUE(levels.ok()) << levels.error().message;
+  EXPECT_EQ(levels.value().gossip.topology.g, 4U);
+  EXPECT_EQ(at_path(levels.value().document, "gossip.topology")->canonical(),
+            R"({"cross_every":9,"crossing":0,"g":4,"kind":"two-level"})");
+  EXPECT_TRUE(topology(R"({"kind": "one-peer-exponential", "relabel": true})")
+                  .value()
+                  .gossip.topology.relabel);
+  // What was written reads back the same.
+  for (const std::string& kind : topology_kinds()) {
+    const std::string graph = kind == "file" ? R"(, "graph": "0 1 1/2")" : "";
+    const Result<Job> job = topology(R"({"kind": ")" + kind + R"(")" + graph + "}");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const Result<Job> again = parse_job(job.value().document.dump(), "again");
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(again.value().hash(), job.value().hash());
+  }
+}
+
+TEST(Job, AGraphFileIsReadIntoTheDocument) {
+  const std::string folder = testing::TempDir();
+  std::ofstream(folder + "/ring.edges") << "0 1\n1 2\n2 0\n";
+  const std::string path = folder + "/graph-job.json";
+  std::ofstream(path) << R"({"gossip": {"topology": {"kind": "file", "path": ")" + folder +
+                             R"(/ring.edges"}}})";
+  const Result<Job> job = read_job(path);
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  EXPECT_EQ(at_path(job.value().document, "gossip.topology")->canonical(),
+            R"({"graph":"0 1\n1 2\n2 0\n","kind":"file"})");
+  // Whoever gets it from the swarm reads no file.
+  expect_refused(R"({"gossip": {"topology": {"kind": "file", "path": "/etc/hostname"}}})",
+                 {"gossip.topology.path"});
+  std::ofstream(path) << R"({"gossip": {"topology": {"kind": "file", "path": "/nowhere"}}})";
+  const Result<Job> missing = read_job(path);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("/nowhere"), std::string::npos);
+  EXPECT_NE(missing.error().message.find("gossip.topology.path"), std::string::npos);
+}
+
+TEST(Job, TopologyKeysOfAnotherKindAreRefused) {
+  expect_refused(R"({"gossip": {"topology": {"kind": "ring", "g": 4}}})", {"gossip.topology.g"});
+  expect_refused(R"({"gossip": {"topology": {"kind": "base-k", "g": 4}}})", {"gossip.topology.g"});
+  expect_refused(R"({"gossip": {"topology": {"kind": "trie-groups", "g": 1}}})",
+                 {"gossip.topology.g: must be 2..64, got 1"});
+  expect_refused(R"({"gossip": {"topology": {"kind": "trie-groups", "g": 99999999999}}})",
+                 {"gossip.topology.g"});
+  expect_refused(R"({"gossip": {"topology": {"kind": "grid", "dims": [4, 1]}}})",
+                 {"gossip.topology.dims"});
+  expect_refused(R"({"gossip": {"topology": {"kind": "round-robin", "shuffled": 1}}})",
+                 {"gossip.topology.shuffled"});
 }
 
 TEST(Job, AnyChangedValueChangesTheHash) {
@@ -185,18 +260,6 @@ TEST(Job, AMissingFileIsAnErrorThatSaysHowToStart) {
   EXPECT_FALSE(read_job("/").ok()) << "a folder is not a job";
 }
 
-// The member at this path of a document, or null.
-const Json* at_path(const Json& document, const std::string& path) {
-  const Json* at = &document;
-  std::size_t begin = 0;
-  while (at != nullptr && begin <= path.size()) {
-    const std::size_t end = std::min(path.find('.', begin), path.size());
-    at = at->is_object() ? at->find(path.substr(begin, end - begin)) : nullptr;
-    begin = end + 1;
-  }
-  return at;
-}
-
 TEST(Job, TheSchemaKnowsEveryKeyOfADocument) {
   const Json schema = job_schema();
   ASSERT_NE(schema.find("schema"), nullptr);
@@ -209,6 +272,11 @@ TEST(Job, TheSchemaKnowsEveryKeyOfADocument) {
   const Job job = parse_job(example_job("fashion-mlp").value(), "job").value();
   for (const auto& [key, member] : job.document.find("gossip")->object()) {
     EXPECT_NE(all.find("\ngossip." + key), std::string::npos) << key;
+  }
+  for (const std::string& kind : topology_kinds()) {
+    for (const std::string& key : topology_keys(kind)) {
+      EXPECT_NE(all.find("\ngossip.topology." + key), std::string::npos) << key;
+    }
   }
   EXPECT_NE(at_path(job.document, "gossip.codec.block"), nullptr);
   EXPECT_EQ(at_path(job.document, "gossip.codec.blok"), nullptr);

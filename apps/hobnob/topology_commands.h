@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// hobnob topology show | rate | compare | weights | pipeline | view-diff | verify. Each returns the
+// exit code.
+
+namespace hobnob {
+
+struct TopologyShowOptions {
+  std::string schedule;
+  std::size_t peers = 16;
+  std::string rounds = "0..3";
+  std::string sites;
+  std::uint64_t seed = 1;
+  std::string svg;  // file; "-" is stdout
+  bool dot = false;
+  bool json = false;
+};
+
+int run_topology_show(const TopologyShowOptions& options);
+
+struct TopologyRateOptions {
+  std::vector<std::string> schedules;  // "all" among them: one of every kind
+  std::string peers = "64";
+  std::uint64_t seed = 1;
+  double unreachable = 0.05;
+  bool json = false;
+};
+
+int run_topology_rate(const TopologyRateOptions& options);
+// The few columns people choose by, with the best of each marked.
+int run_topology_compare(const TopologyRateOptions& options);
+
+struct TopologyWeightsOptions {
+  std::string file;
+  std::string rule = "all";
+  bool json = false;
+};
+
+int run_topology_weights(const TopologyWeightsOptions& options);
+
+struct TopologyPipelineOptions {
+  std::string scenario;  // a file, or the name of an example
+  bool json = false;
+};
+
+int run_topology_pipeline(const TopologyPipelineOptions& options);
+
+struct TopologyDiffOptions {
+  std::string one;  // files
+  std::string other;
+  std::string schedule = "trie-pairs";
+  std::uint64_t rounds = 20;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+int run_topology_view_diff(const TopologyDiffOptions& options);
+
+int run_topology_verify(bool json);
+
+}  // namespace hobnob

@@ -1,0 +1,320 @@
+// hobnob topology weights | view-diff | verify
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <iterator>
+
+#include "apps/hobnob/commands.h"
+#include "apps/hobnob/read_file.h"
+#include "apps/hobnob/text_table.h"
+#include "apps/hobnob/topology_commands.h"
+#include "apps/hobnob/topology_spec.h"
+#include "topology/fdla.h"
+#include "topology/graph_file.h"
+#include "topology/verify.h"
+#include "topology/weights.h"
+
+namespace hobnob {
+
+namespace {
+
+struct Weighted {
+  std::string rule;
+  std::vector<double> weights;  // per edge
+  double rho = 0.0;
+  std::optional<double> bound;  // no symmetric weights on the graph have a smaller rho
+};
+
+Result<Weighted> exact(const Graph& graph, const std::string& rule, std::vector<Weight> weights) {
+  Weighted result{rule, to_doubles(weights), 0.0, {}};
+  result.rho = dense_rho(graph, result.weights);
+  return result;
+}
+
+Result<Weighted> floating(const Graph& graph,
+                          const std::string& rule,
+                          Result<std::vector<double>> weights) {
+  if (!weights.ok()) {
+    return weights.error();
+  }
+  Weighted result{rule, std::move(weights).value(), 0.0, {}};
+  result.rho = dense_rho(graph, result.weights);
+  return result;
+}
+
+struct Rule {
+  const char* name;
+  std::function<Result<Weighted>(const GraphFile&)> weigh;
+};
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> all{
+      {"mh", [](const GraphFile& f) { return exact(f.graph, "mh", metropolis_hastings(f.graph)); }},
+      {"max-degree",
+       [](const GraphFile& f) { return exact(f.graph, "max-degree", max_degree(f.graph)); }},
+      {"lazy",
+       [](const GraphFile& f) {
+         return exact(f.graph, "lazy", lazy(metropolis_hastings(f.graph)));
+       }},
+      {"best",
+       [](const GraphFile& f) { return floating(f.graph, "best", best_constant(f.graph)); }},
+      {"sinkhorn",
+       [](const GraphFile& f) {
+         return floating(f.graph, "sinkhorn", sinkhorn(f.graph, to_doubles(f.weights)));
+       }},
+      {"fdla", [](const GraphFile& f) -> Result<Weighted> {
+         const Result<FdlaResult> found = fdla(f.graph);
+         if (!found.ok()) {
+           return found.error();
+         }
+         return Weighted{"fdla", found.value().weights, found.value().rho, found.value().bound};
+       }}};
+  return all;
+}
+
+// ln(1e-6) / ln(rho), rounded up.
+double rounds_to_a_millionth(double rho) {
+  return rho <= 0.0 ? 1.0 : std::ceil(std::log(1e-6) / std::log(rho));
+}
+
+Json to_json(const Weighted& each) {
+  Json weights(Json::Array{});
+  for (const double weight : each.weights) {
+    weights.push(weight);
+  }
+  return Json()
+      .set("rule", each.rule)
+      .set("rho", each.rho)
+      .set("bound", each.bound ? Json(*each.bound) : Json())
+      .set("rounds_1e-6", rounds_to_a_millionth(each.rho))
+      .set("weights", std::move(weights));
+}
+
+int print_weights(const GraphFile& file,
+                  const std::vector<Weighted>& all,
+                  const TopologyWeightsOptions& options) {
+  if (options.json) {
+    Json edges(Json::Array{});
+    for (const Graph::Edge& edge : file.graph.edges()) {
+      edges.push(Json(Json::Array{Json(std::int64_t{edge.a}), Json(std::int64_t{edge.b})}));
+    }
+    Json list(Json::Array{});
+    for (const Weighted& each : all) {
+      list.push(to_json(each));
+    }
+    std::printf("%s\n", Json()
+                            .set("schema", "hobnob.topology-weights/1")
+                            .set("nodes", static_cast<std::int64_t>(file.graph.size()))
+                            .set("edges", std::move(edges))
+                            .set("rules", std::move(list))
+                            .dump(2)
+                            .c_str());
+    return kExitDone;
+  }
+  std::printf("%s: %zu nodes, %zu edges, largest degree %zu\n\n", options.file.c_str(),
+              file.graph.size(), file.graph.edge_count(), file.graph.max_degree());
+  TextTable table({"rule", "rho", "gap", "rounds to 1e-6", "lower bound of rho"});
+  for (const Weighted& each : all) {
+    table.add({each.rule, format("%.4f", each.rho), short_number(1.0 - each.rho),
+               short_number(rounds_to_a_millionth(each.rho)),
+               each.bound ? format("%.4f", *each.bound) : ""});
+  }
+  std::fputs(table.text().c_str(), stdout);
+  return kExitDone;
+}
+
+// {"view": ["32 hex digits", ...]}, as a peer's /topology page has it.
+Result<MembershipView> read_view(const std::string& path) {
+  const Result<std::string> text = read_file(path, "view", Json::kMaxTextBytes);
+  if (!text.ok()) {
+    return text.error();
+  }
+  const Result<Json> json = parse_json(text.value(), path);
+  if (!json.ok()) {
+    return json.error();
+  }
+  const Json* list = json.value().is_object() ? json.value().find("view") : nullptr;
+  if (list == nullptr || !list->is_array()) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "%s: no list \"view\" in it; save a peer's page: curl http://PEER/topology",
+                      path.c_str());
+  }
+  std::vector<PeerId> peers;
+  for (const Json& each : list->array()) {
+    const std::optional<PeerId> peer =
+        each.is_text() ? PeerId::parse(each.text()) : std::optional<PeerId>();
+    if (!peer) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "%s: view[%zu] is not a peer id of 32 hex digits", path.c_str(),
+                        peers.size());
+    }
+    peers.push_back(*peer);
+  }
+  return MembershipView(std::move(peers));
+}
+
+// Partners by id, so that plans of different views can be compared.
+std::vector<std::pair<PeerId, PeerId>> links_of(const Schedule& schedule,
+                                                const MembershipView& view,
+                                                std::uint64_t round) {
+  std::vector<std::pair<PeerId, PeerId>> links;
+  const std::vector<RoundPlan> plans = schedule.plans(view, 0, round);
+  for (std::uint32_t self = 0; self < plans.size(); ++self) {
+    for (const Exchange& each : plans[self].partners) {
+      if (self < each.peer) {
+        links.emplace_back(view.at(self), view.at(each.peer));
+      }
+    }
+  }
+  std::ranges::sort(links);
+  return links;
+}
+
+std::vector<PeerId> missing_in(const MembershipView& other, const MembershipView& view) {
+  std::vector<PeerId> missing;
+  for (const PeerId& peer : view.peers()) {
+    if (!other.rank(peer)) {
+      missing.push_back(peer);
+    }
+  }
+  return missing;
+}
+
+Json to_json(const std::vector<PeerId>& peers) {
+  Json list(Json::Array{});
+  for (const PeerId& peer : peers) {
+    list.push(peer.hex());
+  }
+  return list;
+}
+
+std::string digest_text(const MembershipView& view) {
+  return format("%016llx", static_cast<unsigned long long>(view.digest()));
+}
+
+}  // namespace
+
+int run_topology_weights(const TopologyWeightsOptions& options) {
+  const Result<std::string> text = read_file(options.file, "graph", kMaxGraphTextBytes);
+  if (!text.ok()) {
+    return report(text.error());
+  }
+  const Result<GraphFile> file = parse_graph(text.value(), options.file);
+  if (!file.ok()) {
+    return report(file.error());
+  }
+  if (file.value().graph.is_directed() || file.value().graph.size() > kMaxDenseNodes) {
+    return report(make_error(ErrorCode::kInvalidArgument,
+                             "%s: weights are for undirected graphs of at most %zu nodes",
+                             options.file.c_str(), kMaxDenseNodes));
+  }
+  std::vector<Weighted> all;
+  std::string known = "all";
+  for (const Rule& rule : rules()) {
+    known += std::string(", ") + rule.name;
+    if (options.rule != "all" && options.rule != rule.name) {
+      continue;
+    }
+    const bool is_too_large =
+        std::string(rule.name) == "fdla" && file.value().graph.size() > kMaxFdlaNodes;
+    if (options.rule == "all" && is_too_large) {
+      std::fprintf(stderr, "fdla left out: more than %zu nodes\n", kMaxFdlaNodes);
+      continue;
+    }
+    Result<Weighted> weighted = rule.weigh(file.value());
+    if (!weighted.ok()) {
+      return report(weighted.error());
+    }
+    all.push_back(std::move(weighted).value());
+  }
+  if (all.empty()) {
+    return report(make_error(ErrorCode::kInvalidArgument, "--rule %s: unknown (known: %s)",
+                             options.rule.c_str(), known.c_str()));
+  }
+  return print_weights(file.value(), all, options);
+}
+
+int run_topology_view_diff(const TopologyDiffOptions& options) {
+  Result<TopologyConfig> config = parse_topology_spec(options.schedule, "--schedule");
+  if (!config.ok()) {
+    return report(config.error());
+  }
+  config.value().seed = options.seed;
+  const Result<MembershipView> one = read_view(options.one);
+  const Result<MembershipView> other = read_view(options.other);
+  for (const Result<MembershipView>* each : {&one, &other}) {
+    if (!each->ok()) {
+      return report(each->error());
+    }
+  }
+  const auto schedule = make_schedule(config.value());
+  std::size_t planned = 0;
+  std::size_t agreed = 0;
+  for (std::uint64_t round = 0; round < options.rounds; ++round) {
+    const auto a = links_of(*schedule, one.value(), round);
+    const auto b = links_of(*schedule, other.value(), round);
+    std::vector<std::pair<PeerId, PeerId>> both;
+    std::ranges::set_intersection(a, b, std::back_inserter(both));
+    planned += a.size() + b.size() - both.size();
+    agreed += both.size();
+  }
+  const double share =
+      planned == 0 ? 1.0 : static_cast<double>(agreed) / static_cast<double>(planned);
+  const std::vector<PeerId> only_one = missing_in(other.value(), one.value());
+  const std::vector<PeerId> only_other = missing_in(one.value(), other.value());
+  if (options.json) {
+    std::printf("%s\n", Json()
+                            .set("schema", "hobnob.topology-view-diff/1")
+                            .set("digests", Json(Json::Array{Json(digest_text(one.value())),
+                                                             Json(digest_text(other.value()))}))
+                            .set("only_in_first", to_json(only_one))
+                            .set("only_in_second", to_json(only_other))
+                            .set("agreed_edges", share)
+                            .dump(2)
+                            .c_str());
+    return kExitDone;
+  }
+  std::printf("%s: %zu peers, digest %s\n%s: %zu peers, digest %s\n", options.one.c_str(),
+              one.value().size(), digest_text(one.value()).c_str(), options.other.c_str(),
+              other.value().size(), digest_text(other.value()).c_str());
+  for (const PeerId& peer : only_one) {
+    std::printf("  only in %s: %s\n", options.one.c_str(), peer.hex().c_str());
+  }
+  for (const PeerId& peer : only_other) {
+    std::printf("  only in %s: %s\n", options.other.c_str(), peer.hex().c_str());
+  }
+  std::printf("%s: %.2f %% of the edges of %llu rounds are in both plans\n",
+              options.schedule.c_str(), 100.0 * share,
+              static_cast<unsigned long long>(options.rounds));
+  return kExitDone;
+}
+
+int run_topology_verify(bool json) {
+  const std::vector<Check> checks = verify_topology();
+  std::size_t failed = 0;
+  Json list(Json::Array{});
+  for (const Check& check : checks) {
+    failed += check.passed ? 0 : 1;
+    list.push(
+        Json().set("name", check.name).set("passed", check.passed).set("detail", check.detail));
+    if (!json) {
+      std::printf("%s  %s: %s\n", check.passed ? "ok  " : "FAIL", check.name.c_str(),
+                  check.detail.c_str());
+    }
+  }
+  if (json) {
+    std::printf("%s\n", Json()
+                            .set("schema", "hobnob.topology-verify/1")
+                            .set("passed", failed == 0)
+                            .set("checks", std::move(list))
+                            .dump(2)
+                            .c_str());
+  } else {
+    std::printf("%zu of %zu checks passed\n", checks.size() - failed, checks.size());
+  }
+  return failed == 0 ? kExitDone : kExitFailed;
+}
+
+}  // namespace hobnob

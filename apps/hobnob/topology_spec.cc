@@ -1,0 +1,243 @@
+#include "apps/hobnob/topology_spec.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "apps/hobnob/read_file.h"
+#include "runtime/base/object_reader.h"
+#include "topology/graph_file.h"
+
+namespace hobnob {
+
+namespace {
+
+struct TopologyNumber {
+  const char* key;
+  std::uint32_t TopologyConfig::*value;
+};
+
+constexpr TopologyNumber kTopologyNumbers[] = {
+    {"g", &TopologyConfig::g},
+    {"k", &TopologyConfig::k},
+    {"degree", &TopologyConfig::degree},
+    {"active_percent", &TopologyConfig::active_percent},
+    {"eta_percent", &TopologyConfig::eta_percent},
+    {"cross_every", &TopologyConfig::cross_every},
+    {"crossing", &TopologyConfig::crossing},
+};
+
+struct TopologyFlag {
+  const char* key;
+  bool TopologyConfig::*value;
+};
+
+constexpr TopologyFlag kTopologyFlags[] = {{"relabel", &TopologyConfig::relabel},
+                                           {"shuffled", &TopologyConfig::shuffled}};
+
+template <typename Number>
+bool read_whole(std::string_view text, Number& value) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// What a value of a command line would be in a job.
+Json spec_value(const std::string& key, const std::string& text) {
+  std::int64_t number = 0;
+  if (key == "dims") {
+    Json list(Json::Array{});
+    for (const std::string& each : split(text, 'x')) {
+      list.push(read_whole(std::string_view(each), number) ? Json(number) : Json(each));
+    }
+    return list;
+  }
+  if (text == "true" || text == "false") {
+    return text == "true";
+  }
+  return read_whole(std::string_view(text), number) ? Json(number) : Json(text);
+}
+
+}  // namespace
+
+// A key that would be without effect is refused. validate() knows the ranges.
+Result<void> read_topology(const Json& json, TopologyConfig& topology) {
+  ObjectReader reader(json, "gossip.topology");
+  topology.kind = reader.choice("kind", topology_kinds().front(), topology_kinds());
+  for (const std::string& key : topology_keys(topology.kind)) {
+    for (const TopologyNumber& number : kTopologyNumbers) {
+      if (key == number.key) {
+        topology.*number.value =
+            static_cast<std::uint32_t>(reader.integer(key, topology.*number.value, 0, UINT32_MAX));
+      }
+    }
+    for (const TopologyFlag& flag : kTopologyFlags) {
+      if (key == flag.key) {
+        topology.*flag.value = reader.boolean(key, topology.*flag.value);
+      }
+    }
+    if (key == "graph") {
+      topology.graph = reader.text(key, "");
+    }
+    if (key == "dims") {
+      for (const std::int64_t peers : reader.integers(key, 0, UINT32_MAX)) {
+        topology.dims.push_back(static_cast<std::uint32_t>(peers));
+      }
+    }
+  }
+  return reader.finish();
+}
+
+Json write_topology(const TopologyConfig& topology) {
+  Json json;
+  json.set("kind", topology.kind);
+  for (const std::string& key : topology_keys(topology.kind)) {
+    for (const TopologyNumber& number : kTopologyNumbers) {
+      if (key == number.key) {
+        json.set(key, static_cast<std::int64_t>(topology.*number.value));
+      }
+    }
+    for (const TopologyFlag& flag : kTopologyFlags) {
+      if (key == flag.key) {
+        json.set(key, topology.*flag.value);
+      }
+    }
+    if (key == "graph") {
+      json.set(key, topology.graph);
+    }
+    if (key == "dims") {
+      Json list(Json::Array{});
+      for (const std::uint32_t peers : topology.dims) {
+        list.push(std::int64_t{peers});
+      }
+      json.set(key, std::move(list));
+    }
+  }
+  return json;
+}
+
+Result<Json> with_graph_text(Json topology) {
+  const Json* kind = topology.is_object() ? topology.find("kind") : nullptr;
+  const Json* path = kind != nullptr ? topology.find("path") : nullptr;
+  const bool is_named =
+      path != nullptr && path->is_text() && kind->is_text() && kind->text() == "file";
+  if (!is_named) {
+    return topology;
+  }
+  const Result<std::string> text = read_file(path->text(), "graph", kMaxGraphTextBytes);
+  if (!text.ok()) {
+    return text.error();
+  }
+  const Result<GraphFile> file = parse_graph(text.value(), path->text());
+  if (!file.ok()) {
+    return file.error();
+  }
+  Json::Object members;
+  for (const Json::Member& member : topology.object()) {
+    if (member.first != "path") {
+      members.push_back(member);
+    }
+  }
+  return Json(std::move(members)).set("graph", text.value());
+}
+
+Result<TopologyConfig> parse_topology_spec(const std::string& text, const std::string& what) {
+  const std::size_t colon = text.find(':');
+  Json json;
+  json.set("kind", text.substr(0, colon));
+  if (colon != std::string::npos) {
+    for (const std::string& each : split(text.substr(colon + 1), ',')) {
+      const std::size_t equals = each.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        return make_error(
+            ErrorCode::kInvalidArgument,
+            "%s %s: cannot read \"%s\"; write KIND:key=value, such as trie-groups:g=4",
+            what.c_str(), text.c_str(), each.c_str());
+      }
+      json.set(each.substr(0, equals), spec_value(each.substr(0, equals), each.substr(equals + 1)));
+    }
+  }
+  const Result<Json> whole = with_graph_text(json);
+  if (!whole.ok()) {
+    return whole.error();
+  }
+  TopologyConfig config;
+  Result<void> good = read_topology(whole.value(), config);
+  if (good.ok()) {
+    good = validate(config);
+  }
+  if (!good.ok()) {
+    return make_error(ErrorCode::kInvalidArgument, "%s %s: %s", what.c_str(), text.c_str(),
+                      good.error().message.c_str());
+  }
+  return config;
+}
+
+Result<std::vector<std::size_t>> parse_counts(const std::string& text,
+                                              const std::string& what,
+                                              std::size_t low,
+                                              std::size_t high) {
+  std::vector<std::size_t> counts;
+  for (const std::string& each : split(text, ',')) {
+    std::size_t count = 0;
+    if (!read_whole(std::string_view(each), count) || count < low || count > high) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "%s %s: \"%s\" is not a number from %zu to %zu", what.c_str(), text.c_str(),
+                        each.c_str(), low, high);
+    }
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+Result<MembershipView> numbered_view(std::size_t peers, const std::string& sites) {
+  std::vector<std::size_t> sizes{peers};
+  if (!sites.empty()) {
+    const std::vector<std::string> grid = split(sites, 'x');
+    const auto counts =
+        parse_counts(grid.size() == 2 ? grid[0] + "," + grid[1] : sites, "--sites", 1, peers);
+    if (!counts.ok()) {
+      return counts.error();
+    }
+    sizes = grid.size() == 2 ? std::vector<std::size_t>(counts.value()[0], counts.value()[1])
+                             : counts.value();
+  }
+  std::vector<ViewMember> members;
+  for (std::uint32_t site = 0; site < sizes.size(); ++site) {
+    for (std::size_t k = 0; k < sizes[site] && members.size() <= peers; ++k) {
+      members.push_back({.id = PeerId{0, members.size() + 1}, .site = site});
+    }
+  }
+  if (members.size() != peers) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--sites %s: does not come to the %zu peers of --n; write 4x16 or 8,8,4",
+                      sites.c_str(), peers);
+  }
+  return MembershipView(std::move(members));
+}
+
+Result<RoundRange> parse_rounds(const std::string& text, const std::string& what) {
+  const std::size_t dots = text.find("..");
+  RoundRange range;
+  bool good = read_whole(std::string_view(text).substr(0, dots), range.first);
+  range.last = range.first;
+  if (dots != std::string::npos) {
+    good = good && read_whole(std::string_view(text).substr(dots + 2), range.last);
+  }
+  if (!good || range.last < range.first || range.last == UINT64_MAX) {
+    return make_error(ErrorCode::kInvalidArgument, "%s %s: write 3 or 0..7", what.c_str(),
+                      text.c_str());
+  }
+  return range;
+}
+
+}  // namespace hobnob

@@ -1,0 +1,135 @@
+#include "topology/rate_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "runtime/base/rng.h"
+#include "topology/ceca.h"
+
+namespace hobnob {
+
+namespace {
+
+MembershipView first_ids(std::size_t size) {
+  std::vector<PeerId> peers;
+  for (std::size_t k = 1; k <= size; ++k) {
+    peers.push_back({.high = 0, .low = k});
+  }
+  return MembershipView(std::move(peers));
+}
+
+SparseMatrix to_sparse(const MixingMatrix& matrix) {
+  std::vector<SparseMatrix::Entry> entries;
+  entries.reserve(matrix.entries().size() + matrix.size());
+  for (const MixingMatrix::Entry& each : matrix.entries()) {
+    entries.push_back({.row = each.row, .column = each.column, .value = each.weight.value()});
+  }
+  for (std::uint32_t k = 0; k < matrix.size(); ++k) {
+    entries.push_back({.row = k, .column = k, .value = matrix.diagonal(k).value()});
+  }
+  return {matrix.size(), std::move(entries)};
+}
+
+// What a buffer of CECA holds: a sum of items, and how many.
+struct Share {
+  double sum = 0.0;
+  double count = 0.0;
+};
+
+// Runs CECA-2P again and again from X_0 ~ N(0, 1), one column, peers being unreachable for whole
+// rounds; a message that is lost leaves fewer items in the mean. |X - mean|^2 / |X_0 - mean_0|^2
+// after `rounds` rounds.
+double ceca_error(std::size_t size, std::uint64_t rounds, double unreachable, std::uint64_t seed) {
+  const std::vector<CecaRound> cycle = ceca_rounds(static_cast<std::uint32_t>(size));
+  Rng rng({.seed = seed, .stream = 0x63656361});
+  std::vector<Share> wide(size);
+  std::vector<Share> narrow(size);
+  for (Share& each : wide) {
+    each = {rng.normal(), 1.0};
+  }
+  const auto spread = [&] {
+    double mean = 0.0;
+    double squares = 0.0;
+    for (const Share& each : wide) {
+      mean += each.sum / each.count / static_cast<double>(size);
+    }
+    for (const Share& each : wide) {
+      squares += std::pow(each.sum / each.count - mean, 2);
+    }
+    return squares;
+  };
+  const double start = spread();
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    if (round % cycle.size() == 0) {
+      for (std::size_t k = 0; k < size; ++k) {
+        wide[k] = {wide[k].sum / wide[k].count, 1.0};
+        narrow[k] = {};
+      }
+    }
+    std::vector<bool> is_out(size);
+    for (std::size_t k = 0; k < size; ++k) {
+      is_out[k] = rng.uniform() < unreachable;
+    }
+    const CecaRound& step = cycle[round % cycle.size()];
+    const std::vector<Share> sent = step.sends_wide ? wide : narrow;
+    for (std::size_t k = 0; k < size; ++k) {
+      const std::size_t source = (k + size - step.shift % size) % size;
+      if (!is_out[k] && !is_out[source]) {
+        wide[k] = {wide[k].sum + sent[source].sum, wide[k].count + sent[source].count};
+        narrow[k] = {narrow[k].sum + sent[source].sum, narrow[k].count + sent[source].count};
+      }
+    }
+  }
+  return start == 0.0 ? 0.0 : spread() / start;
+}
+
+Rating rate_ceca(std::size_t size, const RatingConfig& config) {
+  constexpr int kColumns = 32;
+  Rating rating;
+  const auto period = ceca_rounds(static_cast<std::uint32_t>(size)).size();
+  rating.out_degree = size > 1 ? 1 : 0;
+  rating.vectors_per_round = size > 1 ? 1.0 : 0.0;
+  rating.exact_rounds = period;
+  rating.rounds_1e3 = std::max<std::uint64_t>(period, 1);
+  rating.rounds_1e6 = rating.rounds_1e3;
+  rating.vectors_1e6 = rating.vectors_per_round * static_cast<double>(period);
+  if (size <= 1) {
+    return rating;
+  }
+  // Whole cycles, as the mean is there at the end of one.
+  const auto cycles = static_cast<std::uint64_t>(std::ceil(20.0 / static_cast<double>(period)));
+  const auto after = [&](std::uint64_t rounds, double unreachable) {
+    std::vector<double> errors;
+    for (std::uint64_t column = 0; column < kColumns; ++column) {
+      errors.push_back(ceca_error(size, rounds, unreachable, config.seed + column));
+    }
+    std::ranges::sort(errors);
+    return std::sqrt(errors[errors.size() / 2]);
+  };
+  rating.err10 = period <= 10 ? 0.0 : after(10, 0.0);
+  rating.err20 = period <= 20 ? 0.0 : after(20, 0.0);
+  rating.err20_lossy = after(cycles * period, config.unreachable);
+  return rating;
+}
+
+}  // namespace
+
+MixingSequence sequence_of(const Schedule& schedule, const MembershipView& view) {
+  return {view.size(), schedule.period(static_cast<std::uint32_t>(view.size())),
+          [&schedule, view](std::uint64_t round) {
+            return to_sparse(schedule.matrix(view, 0, round));
+          }};
+}
+
+Rating rate_schedule(const TopologyConfig& config, std::size_t size, const RatingConfig& rating) {
+  if (config.kind == "ceca") {
+    return rate_ceca(size, rating);
+  }
+  const std::unique_ptr<Schedule> schedule = make_schedule(config);
+  MixingSequence rounds = sequence_of(*schedule, first_ids(size));
+  return rate(rounds, rating);
+}
+
+}  // namespace hobnob

@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/hash.h"
+
 namespace hobnob {
 
 namespace {
 
 // The dead and the gone are remembered so long, so that late news does not bring them back.
 constexpr Duration kRemembered = std::chrono::hours(1);
+
+// The same number everywhere for one name; 0 for none.
+std::uint32_t number_of_site(const std::string& name) {
+  return name.empty() ? 0 : static_cast<std::uint32_t>(hash_bytes(as_bytes(name)) >> 32U) | 1U;
+}
 
 // Later in the life of a peer: the greater incarnation, then the greater state.
 bool supersedes(const MemberRecord& fresh, const MemberRecord& known) {
@@ -164,13 +171,16 @@ const Member* Membership::find(const PeerId& peer) const {
 }
 
 MembershipView Membership::view() const {
-  std::vector<PeerId> peers;
+  std::vector<ViewMember> active;
   for (const auto& [peer, member] : members_) {
-    if (is_active(member.record.state)) {
-      peers.push_back(peer);
+    const MemberRecord& record = member.record;
+    if (is_active(record.state)) {
+      active.push_back({.id = peer,
+                        .site = number_of_site(record.site),
+                        .can_listen = record.address.port != 0});
     }
   }
-  return MembershipView(std::move(peers));
+  return MembershipView(std::move(active));
 }
 
 std::size_t Membership::active() const {

@@ -49,7 +49,8 @@ Node::Node(Executor& executor,
                                .shard = config.shard,
                                .round = 0,
                                .address = config.address,
-                               .name = config.name}),
+                               .name = config.name,
+                               .site = config.site}),
       roster_(executor, transport, membership_, RngKey{config.seed, config.self.key()}),
       fired_round_(fragments_.size(), 0) {
   const EdgeExchangeConfig edge_config{.self = config.self,
@@ -377,7 +378,7 @@ NodeStatus Node::status() const {
   status.epoch = epoch_;
   status.view_digest = view_digest_;
   status.fragments = fragments_.size();
-  status.view = membership_.view().peers();
+  status.view = membership_.view();
   for (const auto& [peer, weight] : plan_) {
     status.partners.push_back(peer);
   }

@@ -24,7 +24,8 @@ namespace hobnob {
 struct NodeConfig {
   PeerId self;
   std::string name;
-  Endpoint address;                 // where others dial this peer
+  Endpoint address;                 // where others dial this peer; port 0: they cannot
+  std::string site;
   std::vector<Endpoint> bootstrap;  // any members of the swarm; empty: this peer is the first
   std::vector<Endpoint> known;      // of the first: members of an earlier life, who may be there
   std::uint32_t min_peers = 1;      // training starts when so many are here
@@ -64,7 +65,7 @@ struct NodeStatus {
   std::uint64_t round = 0;
   std::uint64_t epoch = 0;
   std::uint64_t view_digest = 0;
-  std::vector<PeerId> view;
+  MembershipView view;
   std::vector<PeerId> partners;  // of this round
   std::vector<Member> members;
   std::vector<EdgeStats> edges;

@@ -231,8 +231,14 @@ bool Node::has_quorum() const {
       executor_.now() - started_at_ < kLookAround) {
     return false;
   }
-  const std::size_t active = membership_.active();
-  const std::size_t links = std::min(active, Roster::kFullMeshPeers) - 1;
+  const MembershipView view = membership_.view();
+  const std::size_t active = view.size();
+  const std::uint32_t self = view.rank(config_.self).value_or(0);
+  std::size_t met = 0;  // who can be linked to at all, self included
+  for (std::uint32_t rank = 0; rank < active; ++rank) {
+    met += rank == self || view.can_meet(self, rank) ? 1U : 0U;
+  }
+  const std::size_t links = std::min(met, Roster::kFullMeshPeers) - 1;
   const bool is_moving = std::ranges::any_of(membership_.members(), [](const auto& each) {
     return each.second.heard_round > each.second.first_round;
   });

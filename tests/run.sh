@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../cmake/debian.sh"
 
-install_packages python3 clang-format iproute2
+install_packages python3 clang-format iproute2 libbenchmark-dev
 build_release -DHOBNOB_BUILD_TESTS=ON -DHOBNOB_BUILD_BENCHMARKS=ON
 cmake --build "$build" --target all_verify_interface_header_sets  # every header compiles alone
 cd "$build"

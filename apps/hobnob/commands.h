@@ -47,7 +47,8 @@ struct PeerOptions {
   std::string job;
   std::string bootstrap;
   std::string listen = "127.0.0.1:0";
-  std::string advertise;
+  std::string advertise;  // "none": others cannot dial this peer
+  std::string site;
   std::string http = "127.0.0.1:0";
   std::string device = "cpu";
   std::string name;

@@ -33,8 +33,10 @@ void add_peer(CLI::App& app, PeerOptions& o, int& code) {
   verb->add_option("--listen", o.listen, "Where other peers connect; port 0 takes a free one")
       ->type_name("HOST:PORT")
       ->capture_default_str();
-  verb->add_option("--advertise", o.advertise, "The address others dial, if not --listen's")
+  verb->add_option("--advertise", o.advertise,
+                   "The address others dial, if not --listen's; none: they cannot (behind NAT)")
       ->type_name("HOST:PORT");
+  verb->add_option("--site", o.site, "Peers that share a fast network; two-level topology uses it");
   verb->add_option("--http", o.http, "Status pages")->type_name("HOST:PORT")->capture_default_str();
   verb->add_flag("--http-open", o.http_open,
                  "Allow --http beyond loopback, readable by anyone who can connect");

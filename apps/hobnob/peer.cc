@@ -130,10 +130,10 @@ Result<void> LivePeer::open_sockets() {
     return listening.error();
   }
   plan_.listen = listening.value();
-  if (plan_.advertise.host.empty()) {
+  if (plan_.can_be_dialed && plan_.advertise.host.empty()) {
     plan_.advertise.host = plan_.listen.host;
   }
-  if (plan_.advertise.port == 0) {
+  if (plan_.can_be_dialed && plan_.advertise.port == 0) {
     plan_.advertise.port = plan_.listen.port;
   }
   Result<std::unique_ptr<HttpServer>> http = make_http_server(
@@ -153,6 +153,7 @@ Result<void> LivePeer::make_core() {
   node.self = plan_.id;
   node.name = plan_.name;
   node.address = plan_.advertise;
+  node.site = plan_.site;
   node.bootstrap = plan_.bootstrap;
   node.known = plan_.saved ? plan_.saved->known : std::vector<Endpoint>();
   node.min_peers = plan_.min_peers;

@@ -38,7 +38,14 @@ Result<void> read_addresses(const PeerOptions& options, PeerPlan& plan) {
         options.http.c_str());
   }
   const bool is_any = plan.listen.host == "0.0.0.0" || plan.listen.host == "::";
-  if (!options.advertise.empty()) {
+  if (options.advertise == "none") {
+    plan.can_be_dialed = false;
+    if (options.bootstrap.empty()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "--advertise none: nobody could join a swarm that starts with this peer; add "
+                   "--bootstrap HOST:PORT"};
+    }
+  } else if (!options.advertise.empty()) {
     const Result<Endpoint> advertise = parse_endpoint(options.advertise, "--advertise");
     if (!advertise.ok()) {
       return advertise.error();
@@ -162,6 +169,12 @@ Result<PeerPlan> make_peer_plan(const PeerOptions& options) {
   if (!std::ranges::all_of(plan.name, [](char c) { return c >= ' ' && c <= '~'; })) {
     return make_error(ErrorCode::kInvalidArgument,
                       "--name: printable ASCII only, at most %zu characters", kMaxNameBytes);
+  }
+  plan.site = options.site;
+  if (plan.site.size() > kMaxSiteBytes ||
+      !std::ranges::all_of(plan.site, [](char c) { return c >= ' ' && c <= '~'; })) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--site: printable ASCII only, at most %zu characters", kMaxSiteBytes);
   }
   if (options.device != "cpu") {
     return make_error(ErrorCode::kInvalidArgument, "--device %s: this build trains on cpu only",

@@ -19,6 +19,8 @@ struct PeerPlan {
   Job job;
   Endpoint listen;
   Endpoint advertise;
+  bool can_be_dialed = true;
+  std::string site;
   Endpoint http;
   std::vector<Endpoint> bootstrap;
   std::vector<Cidr> trusted;

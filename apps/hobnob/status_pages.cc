@@ -84,7 +84,10 @@ Json peers_document(const PeerBoard& board) {
                   .set("name", member.record.name)
                   .set("state", name_of(member.record.state))
                   .set("suspicion", member.suspicion.empty() ? Json() : Json(member.suspicion))
-                  .set("address", member.record.address.text())
+                  .set("address", member.record.address.port == 0
+                                      ? Json()
+                                      : Json(member.record.address.text()))
+                  .set("site", member.record.site.empty() ? Json() : Json(member.record.site))
                   .set("incarnation", static_cast<std::int64_t>(member.record.incarnation))
                   .set("shard", static_cast<std::int64_t>(member.record.shard))
                   .set("round", count(member.record.round))
@@ -144,7 +147,7 @@ Json edges_document(const PeerBoard& board) {
 Json topology_document(const PeerBoard& board) {
   const NodeStatus& status = board.status();
   Json view(Json::Array{});
-  for (const PeerId& peer : status.view) {
+  for (const PeerId& peer : status.view.peers()) {
     view.push(Json(peer.hex()));
   }
   Json partners(Json::Array{});
@@ -156,7 +159,7 @@ Json topology_document(const PeerBoard& board) {
   constexpr std::size_t kMaxGapPeers = 512;
   const bool is_small = status.view.size() <= kMaxGapPeers;
   const Json gap =
-      is_small ? Json(schedule->matrix(MembershipView(status.view), status.epoch, status.round)
+      is_small ? Json(schedule->matrix(status.view, status.epoch, status.round)
                           .symmetric_part()
                           .spectral_gap())
                : Json();

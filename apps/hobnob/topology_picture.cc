@@ -24,10 +24,17 @@ struct Point {
   double y = 0.0;
 };
 
-// Hues far apart for neighbours in the list (golden angle), all dark enough for white paper.
-std::string colour(std::size_t index, double saturation = 62.0, double lightness = 42.0) {
-  const double hue = std::fmod(212.0 + 137.508 * static_cast<double>(index), 360.0);
-  return format("hsl(%.0f,%.0f%%,%.0f%%)", hue, saturation, lightness);
+// Hues far apart for neighbours in the list (golden angle), all dark enough for white paper;
+// saturation and lightness within [0, 1]. #rrggbb, which every program reads.
+std::string colour(std::size_t index, double saturation = 0.62, double lightness = 0.42) {
+  const double hue = std::fmod(212.0 + 137.508 * static_cast<double>(index), 360.0) / 30.0;
+  const auto channel = [&](double shift) {
+    const double k = std::fmod(shift + hue, 12.0);
+    const double spread = saturation * std::min(lightness, 1.0 - lightness);
+    const double value = lightness - spread * std::clamp(std::min(k - 3.0, 9.0 - k), -1.0, 1.0);
+    return static_cast<int>(std::lround(255.0 * value));
+  };
+  return format("#%02x%02x%02x", channel(0.0), channel(8.0), channel(4.0));
 }
 
 std::string escape(const std::string& text) {
@@ -114,6 +121,7 @@ class SvgWriter {
   void panel(const TopologyPicture::Round& round, std::size_t index, Point corner);
   void site_arcs(Point centre);
   void group(const std::vector<std::uint32_t>& members, Point centre, const std::string& paint);
+  void arrow_head(Point tip, Point from, const std::string& paint);
   void link(const TopologyPicture::Link& link, Point centre, const std::string& paint);
   void peers(const TopologyPicture::Round& round, Point centre, const std::string& paint);
 
@@ -130,7 +138,7 @@ void SvgWriter::site_arcs(Point centre) {
     const double from = arc.from - 0.4 * circle_.step;
     const double to = arc.to + 0.4 * circle_.step;
     const int is_long = to - from > std::numbers::pi ? 1 : 0;
-    const std::string paint = colour(arc.site + 5, 30.0, 60.0);
+    const std::string paint = colour(arc.site + 5, 0.30, 0.62);
     out_ += format(
         "<path d=\"M%.1f %.1fA%.1f %.1f 0 %d 1 %.1f %.1f\" fill=\"none\" stroke=\"%s\" "
         "stroke-width=\"5\" stroke-linecap=\"round\"/>\n",
@@ -161,25 +169,37 @@ void SvgWriter::group(const std::vector<std::uint32_t>& members,
       points.c_str(), paint.c_str(), paint.c_str());
 }
 
-// A chord bowed towards the middle, so that long and short ones are told apart.
+// A chord bowed towards the middle, the longer the more, so that long and short ones are told
+// apart.
 void SvgWriter::link(const TopologyPicture::Link& link, Point centre, const std::string& paint) {
   const Point from = circle_.at(link.from, centre, kRadius);
   Point to = circle_.at(link.to, centre, kRadius);
   const Point middle{0.5 * (from.x + to.x), 0.5 * (from.y + to.y)};
-  constexpr double kBow = 0.35;
-  const Point pull{middle.x + kBow * (centre.x - middle.x),
-                   middle.y + kBow * (centre.y - middle.y)};
-  if (link.is_directed) {  // end at the rim of the dot, where the arrow head is seen
+  const double bow = 0.4 * std::hypot(to.x - from.x, to.y - from.y) / (2.0 * kRadius);
+  const Point pull{middle.x + bow * (centre.x - middle.x), middle.y + bow * (centre.y - middle.y)};
+  if (link.is_directed) {  // up to the rim of the dot, where the arrow head is seen
     const double length = std::hypot(to.x - pull.x, to.y - pull.y);
-    const double short_by = std::min(1.0, (dot_radius() + 2.0) / std::max(length, 1e-9));
-    to = {to.x + short_by * (pull.x - to.x), to.y + short_by * (pull.y - to.y)};
+    const double cut = std::min(1.0, (dot_radius() + 1.0) / std::max(length, 1e-9));
+    to = {to.x + cut * (pull.x - to.x), to.y + cut * (pull.y - to.y)};
   }
   out_ += format(
-      "<path d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f\" stroke=\"%s\"%s><title>%u %s %u, weight "
+      "<path d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f\" stroke=\"%s\"><title>%u %s %u, weight "
       "%s</title></path>\n",
-      from.x, from.y, pull.x, pull.y, to.x, to.y, paint.c_str(),
-      link.is_directed ? " marker-end=\"url(#arrow)\"" : "", link.from,
+      from.x, from.y, pull.x, pull.y, to.x, to.y, paint.c_str(), link.from,
       link.is_directed ? "to" : "and", link.to, link.weight.c_str());
+  if (link.is_directed) {
+    arrow_head(to, pull, paint);
+  }
+}
+
+void SvgWriter::arrow_head(Point tip, Point from, const std::string& paint) {
+  const double length = std::max(std::hypot(tip.x - from.x, tip.y - from.y), 1e-9);
+  const double size = std::clamp(0.8 * dot_radius(), 2.5, 7.0);
+  const Point along{size * (tip.x - from.x) / length, size * (tip.y - from.y) / length};
+  out_ +=
+      format("<polygon points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\" fill=\"%s\" stroke=\"none\"/>\n",
+             tip.x, tip.y, tip.x - along.x - 0.45 * along.y, tip.y - along.y + 0.45 * along.x,
+             tip.x - along.x + 0.45 * along.y, tip.y - along.y - 0.45 * along.x, paint.c_str());
 }
 
 void SvgWriter::peers(const TopologyPicture::Round& round, Point centre, const std::string& paint) {
@@ -212,7 +232,7 @@ void SvgWriter::panel(const TopologyPicture::Round& round, std::size_t index, Po
                  centre.x, corner.y + 14.0, paint.c_str(), escape(round.title).c_str());
   site_arcs(centre);
   for (std::size_t k = 0; k < round.groups.size(); ++k) {
-    group(round.groups[k], centre, paint);
+    group(round.groups[k], centre, colour(index, 0.62, k % 2 == 0 ? 0.36 : 0.54));
   }
   const double width = std::clamp(90.0 / static_cast<double>(round.links.size() + 1), 0.5, 2.2);
   out_ += format("<g fill=\"none\" stroke-width=\"%.2f\" stroke-opacity=\".85\">\n", width);
@@ -226,8 +246,7 @@ void SvgWriter::panel(const TopologyPicture::Round& round, std::size_t index, Po
 
 std::string SvgWriter::write() {
   const std::size_t count = std::max<std::size_t>(picture_.rounds.size(), 1);
-  const auto columns = std::min<std::size_t>(
-      count, static_cast<std::size_t>(std::ceil(std::sqrt(1.4 * static_cast<double>(count)))));
+  const auto columns = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
   const std::size_t rows = (count + columns - 1) / columns;
   const double width = 2 * kMargin + kPanel * static_cast<double>(columns);
   const double height = kHeader + kMargin + kPanel * static_cast<double>(rows);
@@ -236,9 +255,6 @@ std::string SvgWriter::write() {
       "viewBox=\"0 0 %.0f %.0f\" font-family=\"Helvetica,Arial,sans-serif\">\n",
       width, height, width, height);
   out_ +=
-      "<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"5\" "
-      "markerHeight=\"5\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" "
-      "fill=\"#444\"/></marker></defs>\n"
       "<style>.peer,.site,.round{text-anchor:middle}.peer{fill:#222}.site{font-size:11px;fill:#666}"
       ".round{font-size:14px;font-weight:600}.title{font-size:22px;font-weight:700;fill:#222}"
       ".subtitle{font-size:13px;fill:#666}</style>\n<rect width=\"100%\" height=\"100%\" "

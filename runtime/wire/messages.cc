@@ -7,7 +7,7 @@ namespace hobnob {
 namespace {
 
 // Smallest encoding of a member record: bounds the count before anything is reserved.
-constexpr std::size_t kMinMemberBytes = 16 + 4 + 1 + 4 + 8 + 2 + 2 + 2;
+constexpr std::size_t kMinMemberBytes = 16 + 4 + 1 + 4 + 8 + 2 + 2 + 2 + 2;
 
 Error malformed(const char* what) {
   return make_error(ErrorCode::kMalformed, "malformed %s", what);
@@ -123,6 +123,7 @@ Bytes encode_members(const std::vector<MemberRecord>& members) {
     writer.put(member.round);
     put_endpoint(writer, member.address);
     writer.put_text(member.name);
+    writer.put_text(member.site);
   }
   return bytes;
 }
@@ -145,8 +146,9 @@ Result<std::vector<MemberRecord>> parse_members(ByteSpan payload) {
     member.round = reader.get<std::uint64_t>();
     member.address = get_endpoint(reader);
     member.name = reader.get_text(kMaxNameBytes);
+    member.site = reader.get_text(kMaxSiteBytes);
     if (state > static_cast<std::uint8_t>(MemberState::kLeft) || !is_printable(member.name) ||
-        !is_printable(member.address.host)) {
+        !is_printable(member.site) || !is_printable(member.address.host)) {
       reader.fail();
     }
     members.push_back(std::move(member));

@@ -16,6 +16,7 @@
 namespace hobnob {
 
 inline constexpr std::size_t kMaxNameBytes = 64;
+inline constexpr std::size_t kMaxSiteBytes = 32;
 inline constexpr std::size_t kMaxHostBytes = 253;
 inline constexpr std::size_t kMaxReasonBytes = 512;
 inline constexpr std::size_t kMaxJobBytes = 512U << 10U;
@@ -73,8 +74,9 @@ struct MemberRecord {
   MemberState state = MemberState::kJoining;
   std::uint32_t shard = 0;  // the part of the data this peer trains on
   std::uint64_t round = 0;
-  Endpoint address;
+  Endpoint address;  // port 0: cannot be dialed, only dials
   std::string name;
+  std::string site;  // peers of one site share a fast network; empty: not said
 
   bool operator==(const MemberRecord&) const = default;
 };

@@ -18,7 +18,7 @@ NodeStatus busy_status() {
   status.fragments = 1;
   status.round = 41;
   status.view_digest = 0xABC;
-  status.view = {kSelf, kOther};
+  status.view = MembershipView(std::vector<PeerId>{kSelf, kOther});
   status.partners = {kOther};
   MemberRecord self{.peer = kSelf, .state = MemberState::kAlive, .name = "one"};
   MemberRecord other{.peer = kOther, .state = MemberState::kSuspect, .name = "two"};

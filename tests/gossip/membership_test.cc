@@ -285,5 +285,21 @@ TEST(Membership, TheFreeShardIsTheLeastClaimedOne) {
   EXPECT_EQ(membership.free_shard(4), 3U) << "a claim outside the range is ignored";
 }
 
+TEST(MembershipView, HasTheSitesAndWhoCannotBeDialed) {
+  MemberRecord self{.peer = {0, 1}, .state = MemberState::kAlive, .address = {"a", 1}, .site = "x"};
+  Membership swarm({}, self);
+  swarm.merge({{.peer = {0, 2}, .state = MemberState::kAlive, .address = {"b", 2}, .site = "y"},
+               {.peer = {0, 3}, .state = MemberState::kAlive, .address = {}, .site = "x"},
+               {.peer = {0, 4}, .state = MemberState::kAlive, .address = {}}},
+              Time{0});
+  const MembershipView view = swarm.view();
+  ASSERT_EQ(view.size(), 4U);
+  EXPECT_EQ(view.site(0), view.site(2));
+  EXPECT_NE(view.site(0), view.site(1));
+  EXPECT_EQ(view.site(3), 0U);
+  EXPECT_TRUE(view.can_meet(0, 2));
+  EXPECT_FALSE(view.can_meet(2, 3));
+}
+
 }  // namespace
 }  // namespace hobnob

@@ -59,7 +59,8 @@ std::vector<MemberRecord> sample_members() {
            .shard = 4,
            .round = 5,
            .address = {"10.0.0.1", 6},
-           .name = "a"},
+           .name = "a",
+           .site = "zurich"},
           {.peer = {7, 8}, .state = MemberState::kSuspect, .address = {}, .name = {}}};
 }
 

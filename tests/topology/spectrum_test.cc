@@ -22,21 +22,6 @@ void expect_gap(MixingSequence rounds, double gap) {
   EXPECT_NEAR(1.0 - contraction(rounds), gap, 1e-6 * gap) << "n " << rounds.size();
 }
 
-SparseMatrix random_symmetric(std::uint32_t size, std::uint64_t seed) {
-  Rng rng({.seed = seed, .stream = size});
-  std::vector<SparseMatrix::Entry> entries;
-  for (std::uint32_t row = 0; row < size; ++row) {
-    for (std::uint32_t column = 0; column <= row; ++column) {
-      const double value = rng.normal();
-      entries.push_back({.row = row, .column = column, .value = value});
-      if (column < row) {
-        entries.push_back({.row = column, .column = row, .value = value});
-      }
-    }
-  }
-  return {size, std::move(entries)};
-}
-
 TEST(TridiagonalSpectrum, KnowsTheLastComponents) {
   // Eigenvalues 3 and 1 with vectors (1, 1) and (1, -1).
   const TridiagonalSpectrum two = tridiagonal_spectrum({2.0, 2.0}, {1.0});

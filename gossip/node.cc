@@ -118,15 +118,8 @@ void Node::open_round(std::uint64_t round) {
   catch_up_ = 0;
   epoch_ = round / kRoundsPerEpoch;
   membership_.self().round = round;
-  const MembershipView view = membership_.view();
-  view_digest_ = view.digest();
-  plan_.clear();
   begun_.clear();
-  const auto rank = view.rank(config_.self);
-  HOBNOB_CHECK(rank.has_value(), "training outside the view");
-  for (const Exchange& each : schedule_->plan(view, *rank, epoch_, round).partners) {
-    plan_[view.at(each.peer)] = each.symmetric();
-  }
+  plan_round();
   is_round_open_ = true;
   opened_at_ = executor_.now();
   barrier_.open(opened_at_);
@@ -136,6 +129,23 @@ void Node::open_round(std::uint64_t round) {
     }
   }
   exchange_->publish(round, std::as_const(*published_).view(), plan_);
+}
+
+// A static graph is planned anew only when the members change: Erdos-Renyi costs n^2 hashes.
+void Node::plan_round() {
+  const MembershipView view = membership_.view();
+  const std::uint64_t digest = view.digest();
+  const bool is_known = schedule_->traits().is_static && !plan_.empty() && digest == view_digest_;
+  view_digest_ = digest;
+  if (is_known) {
+    return;
+  }
+  plan_.clear();
+  const auto rank = view.rank(config_.self);
+  HOBNOB_CHECK(rank.has_value(), "training outside the view");
+  for (const Exchange& each : schedule_->plan(view, *rank, epoch_, round_).partners) {
+    plan_[view.at(each.peer)] = each.symmetric();
+  }
 }
 
 void Node::begin_edges(const PeerId& peer) {

@@ -24,7 +24,7 @@ namespace hobnob {
 struct NodeConfig {
   PeerId self;
   std::string name;
-  Endpoint address;                 // where others dial this peer; port 0: they cannot
+  Endpoint address;  // where others dial this peer; port 0: they cannot
   std::string site;
   std::vector<Endpoint> bootstrap;  // any members of the swarm; empty: this peer is the first
   std::vector<Endpoint> known;      // of the first: members of an earlier life, who may be there
@@ -129,6 +129,7 @@ class Node {
  private:
   // The round.
   void open_round(std::uint64_t round);
+  void plan_round();
   void begin_edges(const PeerId& peer);
   void on_settled(const PeerId& peer, std::uint32_t fragment, bool mixed);
   void check_round();

@@ -28,6 +28,12 @@ THIRD_PARTY = {
 }
 
 
+# Every peer must come to the same plan: no float, clock or library hash in what decides one.
+PLANS = re.compile(r"topology/((?!rate_)\w+_schedule|trie|plan_parts|position_schedule|schedule|graph|graph_kinds|hashed_graphs|"
+                   r"member_set|view|kinds)\.(h|cc)")
+UNPLANNED = r"\b(double|float|std::hash|chrono|random_device|mt19937)\b"
+
+
 def check_file(root, path):
     name = path.relative_to(root).as_posix()
     top = name.split("/")[0]
@@ -41,6 +47,8 @@ def check_file(root, path):
                 yield f"{where}: {line.strip()} does not belong here"
         if re.search(r"\b(FIXME|XXX)\b|TODO(?!\((perf|port|test|api)\))", line):
             yield f"{where}: a mark without its kind; write TODO(perf|port|test|api): text"
+        if PLANS.fullmatch(name) and re.search(UNPLANNED, line.split("//")[0]):
+            yield f"{where}: plans are made of integers only"
         if re.search(r"\b(sleep_for|sleep_until|usleep|nanosleep)\b", line):
             yield f"{where}: sleeps; use an executor's timer"
 

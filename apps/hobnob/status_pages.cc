@@ -158,11 +158,10 @@ Json topology_document(const PeerBoard& board) {
   // The gap of one round as nodes mix it, cheap only for small swarms.
   constexpr std::size_t kMaxGapPeers = 512;
   const bool is_small = status.view.size() <= kMaxGapPeers;
-  const Json gap =
-      is_small ? Json(schedule->matrix(status.view, status.epoch, status.round)
-                          .symmetric_part()
-                          .spectral_gap())
-               : Json();
+  const Json gap = is_small ? Json(schedule->matrix(status.view, status.epoch, status.round)
+                                       .symmetric_part()
+                                       .spectral_gap())
+                            : Json();
   return Json()
       .set("schema", "hobnob.topology/1")
       .set("kind", board.job().gossip.topology.kind)

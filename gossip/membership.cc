@@ -12,17 +12,16 @@ namespace {
 // The dead and the gone are remembered so long, so that late news does not bring them back.
 constexpr Duration kRemembered = std::chrono::hours(1);
 
-// The same number everywhere for one name; 0 for none.
-std::uint32_t number_of_site(const std::string& name) {
-  return name.empty() ? 0 : static_cast<std::uint32_t>(hash_bytes(as_bytes(name)) >> 32U) | 1U;
-}
-
 // Later in the life of a peer: the greater incarnation, then the greater state.
 bool supersedes(const MemberRecord& fresh, const MemberRecord& known) {
   return std::pair(fresh.incarnation, fresh.state) > std::pair(known.incarnation, known.state);
 }
 
 }  // namespace
+
+std::uint32_t number_of_site(const std::string& name) {
+  return name.empty() ? 0 : static_cast<std::uint32_t>(hash_bytes(as_bytes(name)) >> 32U) | 1U;
+}
 
 Membership::Membership(const MembershipConfig& config, MemberRecord self)
     : config_(config), self_(self.peer) {

@@ -87,6 +87,9 @@ class Membership {
   std::map<PeerId, Member> members_;
 };
 
+// Of a site in the view, the same everywhere for one name; 0 for no name.
+std::uint32_t number_of_site(const std::string& name);
+
 constexpr bool is_active(MemberState state) {
   return state == MemberState::kAlive || state == MemberState::kSuspect;
 }

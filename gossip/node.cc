@@ -13,8 +13,6 @@ namespace hobnob {
 
 namespace {
 
-constexpr std::uint64_t kRoundsPerEpoch = 1024;
-
 bool is_bulk(FrameKind kind) {
   return kind == FrameKind::kEdgeRequest || kind == FrameKind::kEdgeReply ||
          kind == FrameKind::kState;
@@ -116,7 +114,7 @@ void Node::on_published(std::uint64_t round, std::shared_ptr<Buffer> y) {
 void Node::open_round(std::uint64_t round) {
   round_ = round;
   catch_up_ = 0;
-  epoch_ = round / kRoundsPerEpoch;
+  epoch_ = epoch_of(round);
   membership_.self().round = round;
   begun_.clear();
   plan_round();
@@ -405,28 +403,6 @@ NodeStatus Node::status() const {
   status.links = transport_.links();
   status.exchange = exchange_->totals();
   return status;
-}
-
-const char* name_of(NodeState state) {
-  switch (state) {
-    case NodeState::kConnecting:
-      return "connecting";
-    case NodeState::kWaiting:
-      return "waiting";
-    case NodeState::kJoining:
-      return "joining";
-    case NodeState::kTraining:
-      return "training";
-    case NodeState::kFinished:
-      return "finished";
-    case NodeState::kLeaving:
-      return "leaving";
-    case NodeState::kLeft:
-      return "left";
-    case NodeState::kFailed:
-      return "failed";
-  }
-  return "unknown";
 }
 
 }  // namespace hobnob

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,6 +12,7 @@
 #include "gossip/edge_exchange.h"
 #include "gossip/fragment.h"
 #include "gossip/membership.h"
+#include "gossip/node_status.h"
 #include "gossip/roster.h"
 #include "gossip/round_barrier.h"
 #include "gossip/state_download.h"
@@ -40,49 +40,6 @@ struct NodeConfig {
   Duration age{0};                           // of the process at start(), which join_time counts in
   Duration join_timeout = std::chrono::seconds(30);
   Duration linger = std::chrono::seconds(5);  // at the end, for slower peers to finish beside
-};
-
-enum class NodeState {
-  kConnecting,  // no member reached yet
-  kWaiting,     // for min_peers
-  kJoining,     // taking a neighbour's parameters
-  kTraining,
-  kFinished,  // rounds done, still answering
-  kLeaving,
-  kLeft,
-  kFailed,
-};
-
-const char* name_of(NodeState state);
-
-// Everything /status and its relatives show of a node; a value, copied to whoever serves it.
-struct NodeStatus {
-  NodeState state = NodeState::kConnecting;
-  Time as_of{0};  // on the node's executor
-  PeerId self;
-  std::uint32_t incarnation = 0;
-  std::size_t fragments = 0;
-  std::uint64_t round = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t view_digest = 0;
-  MembershipView view;
-  std::vector<PeerId> partners;  // of this round
-  std::vector<Member> members;
-  std::vector<EdgeStats> edges;
-  std::vector<LinkStats> links;
-  double consensus_distance = 0.0;    // mean over edges of the last |x_j - x_i|
-  std::uint64_t view_mismatches = 0;  // edge frames from a peer whose view differs from this one's
-  std::uint64_t late_edges = 0;       // not done by the deadline
-  std::uint64_t rounds_late = 0;
-  Duration stall{0};  // sum and longest of waiting for neighbours
-  Duration longest_stall{0};
-  ExchangeStats exchange;
-  std::uint64_t fragments_offered = 0;  // to the trigger, as the asking end of an edge
-  std::uint64_t fragments_fired = 0;
-  std::array<std::uint64_t, 256> bytes_sent{};  // by FrameKind
-  std::array<std::uint64_t, 256> bytes_received{};
-  Duration join_time{0};  // from start to training, for a peer that joined a running swarm
-  std::string error;
 };
 
 // One peer's gossip side: it joins, keeps the member list, and for every published value runs the

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "topology/graph_text.h"
+#include "topology/rational.h"
 
 namespace hobnob {
 
@@ -27,37 +27,6 @@ std::string fraction(const Weight& weight) {
 std::pair<std::uint32_t, std::uint32_t> ends_of(const Entry& entry) {
   return {entry.from, entry.to};
 }
-
-// An exact sum of weights, until its denominator no longer fits.
-class ShareSum {
- public:
-  void add(const Weight& weight) {
-    const std::uint64_t shared = std::gcd(denominator_, std::uint64_t{weight.denominator});
-    std::uint64_t scaled = 0;
-    std::uint64_t added = 0;
-    const std::uint64_t grow = weight.denominator / shared;
-    is_exact_ = is_exact_ && !__builtin_mul_overflow(numerator_, grow, &scaled) &&
-                !__builtin_mul_overflow(denominator_, grow, &denominator_) &&
-                !__builtin_mul_overflow(denominator_ / weight.denominator,
-                                        std::uint64_t{weight.numerator}, &added) &&
-                !__builtin_add_overflow(scaled, added, &numerator_);
-  }
-
-  bool is_exact() const { return is_exact_; }
-
-  bool is_one() const { return numerator_ == denominator_; }
-
-  bool is_above_one() const { return numerator_ > denominator_; }
-
-  double value() const {
-    return static_cast<double>(numerator_) / static_cast<double>(denominator_);
-  }
-
- private:
-  std::uint64_t numerator_ = 0;
-  std::uint64_t denominator_ = 1;
-  bool is_exact_ = true;
-};
 
 // Sorts by (from, to), an undirected edge as from < to, and drops repetitions that agree.
 Result<void> merge_repetitions(GraphText& text, const std::string& name) {
@@ -132,7 +101,7 @@ Result<void> check_connected(const Graph& graph, const std::string& name) {
 // Undirected: no row above 1. Directed: what a node keeps and sends is 1.
 Result<void> check_sums(const GraphFile& file, const std::string& name) {
   const bool is_directed = file.graph.is_directed();
-  std::vector<ShareSum> sums(file.graph.size());
+  std::vector<ExactSum> sums(file.graph.size());
   const std::vector<Graph::Edge> edges = file.graph.edges();
   for (std::size_t k = 0; k < edges.size(); ++k) {
     sums[edges[k].a].add(file.weights[k]);
@@ -141,12 +110,12 @@ Result<void> check_sums(const GraphFile& file, const std::string& name) {
     }
   }
   for (std::size_t rank = 0; rank < sums.size(); ++rank) {
-    ShareSum& sum = sums[rank];
+    ExactSum& sum = sums[rank];
     if (is_directed) {
       sum.add(file.self_weights[rank]);
     }
     if (!sum.is_exact()) {
-      return refusal(name, format("weights of node %zu have no common denominator below 2^64; use "
+      return refusal(name, format("weights of node %zu have no common denominator below 2^127; use "
                                   "fractions with equal denominators",
                                   rank));
     }
@@ -155,7 +124,7 @@ Result<void> check_sums(const GraphFile& file, const std::string& name) {
                                   "%zu of W); what it keeps is a line \"%zu %zu weight\"",
                                   rank, sum.value(), rank, rank, rank));
     }
-    if (sum.is_above_one()) {
+    if (sum.numerator() > sum.denominator()) {
       return refusal(name, format("weights of node %zu sum to %.9g, more than 1 (row %zu of W)",
                                   rank, sum.value(), rank));
     }

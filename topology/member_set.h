@@ -12,12 +12,15 @@ namespace hobnob {
 // view of an epoch is a pure function of what is known. Sets merge as a join of lattices (a
 // state-based CRDT; Shapiro et al. 2011): any order, any repetition, the same result.
 //
-// A peer has one entry, of its latest incarnation: whoever was declared gone by mistake comes back
-// with a greater one. Within an incarnation the later join and the earlier leave stand. Value type.
+// A peer may have several lives, one per incarnation: whoever was declared gone by mistake comes
+// back with a greater one, and is a member while any of its lives is. Within one the earlier join
+// and the earlier leave stand. So news made in an epoch change no view up to the next one. Of each
+// peer the kMaxLives newest are kept. Value type.
 class MemberSet {
  public:
   static constexpr std::uint64_t kActivationEpochs = 2;
   static constexpr std::uint64_t kNever = UINT64_MAX;
+  static constexpr std::size_t kMaxLives = 4;
 
   struct Entry {
     ViewMember member;
@@ -42,12 +45,15 @@ class MemberSet {
   // Equal sets have equal digests. O(n).
   std::uint64_t digest() const;
 
-  const std::map<PeerId, Entry>& entries() const { return entries_; }
+  // By incarnation.
+  using Lives = std::map<std::uint32_t, Entry>;
+
+  const std::map<PeerId, Lives>& peers() const { return peers_; }
 
   bool operator==(const MemberSet&) const = default;
 
  private:
-  std::map<PeerId, Entry> entries_;
+  std::map<PeerId, Lives> peers_;
 };
 
 }  // namespace hobnob

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/base/rng.h"
@@ -89,6 +90,7 @@ Rating rate_ceca(std::size_t size, const RatingConfig& config) {
   constexpr int kColumns = 32;
   Rating rating;
   const auto period = ceca_rounds(static_cast<std::uint32_t>(size)).size();
+  rating.effective_neighbours = std::nullopt;
   rating.out_degree = size > 1 ? 1 : 0;
   rating.vectors_per_round = size > 1 ? 1.0 : 0.0;
   rating.exact_rounds = period;
@@ -114,12 +116,61 @@ Rating rate_ceca(std::size_t size, const RatingConfig& config) {
   return rating;
 }
 
+// Who differs from seed to seed.
+bool is_drawn(const TopologyConfig& config, const Schedule& schedule, std::size_t size) {
+  return schedule.period(static_cast<std::uint32_t>(size)) == 0 || config.kind == "erdos-renyi" ||
+         config.kind == "small-world" || config.kind == "expander";
+}
+
+template <typename Value>
+Value median(const std::vector<Rating>& draws, Value Rating::*field) {
+  std::vector<Value> values;
+  for (const Rating& each : draws) {
+    values.push_back(each.*field);
+  }
+  std::ranges::sort(values);  // nothing sorts before every number
+  return values[values.size() / 2];
+}
+
+Rating median_of(const std::vector<Rating>& draws) {
+  Rating rating = draws.front();
+  rating.out_degree = median(draws, &Rating::out_degree);
+  rating.vectors_per_round = median(draws, &Rating::vectors_per_round);
+  rating.exact_rounds = median(draws, &Rating::exact_rounds);
+  rating.rho = median(draws, &Rating::rho);
+  rating.gap = 1.0 - rating.rho;
+  rating.rounds_1e3 = median(draws, &Rating::rounds_1e3);
+  rating.rounds_1e6 = median(draws, &Rating::rounds_1e6);
+  rating.vectors_1e6 = median(draws, &Rating::vectors_1e6);
+  rating.err10 = median(draws, &Rating::err10);
+  rating.err20 = median(draws, &Rating::err20);
+  rating.xi = median(draws, &Rating::xi);
+  rating.zeta = median(draws, &Rating::zeta);
+  rating.effective_neighbours = median(draws, &Rating::effective_neighbours);
+  rating.err20_lossy = median(draws, &Rating::err20_lossy);
+  return rating;
+}
+
+// `matrix` with one peer more, who keeps what it has.
+SparseMatrix with_bystander(const SparseMatrix& matrix) {
+  std::vector<SparseMatrix::Entry> entries;
+  const auto size = static_cast<std::uint32_t>(matrix.size());
+  for (std::uint32_t row = 0; row < size; ++row) {
+    for (std::size_t k = 0; k < matrix.columns(row).size(); ++k) {
+      entries.push_back(
+          {.row = row, .column = matrix.columns(row)[k], .value = matrix.values(row)[k]});
+    }
+  }
+  entries.push_back({.row = size, .column = size, .value = 1.0});
+  return {matrix.size() + 1, std::move(entries)};
+}
+
 }  // namespace
 
 MixingSequence sequence_of(const Schedule& schedule, const MembershipView& view) {
   return {view.size(), schedule.period(static_cast<std::uint32_t>(view.size())),
           [&schedule, view](std::uint64_t round) {
-            return to_sparse(schedule.matrix(view, 0, round));
+            return to_sparse(schedule.matrix(view, epoch_of(round), round));
           }};
 }
 
@@ -127,9 +178,40 @@ Rating rate_schedule(const TopologyConfig& config, std::size_t size, const Ratin
   if (config.kind == "ceca") {
     return rate_ceca(size, rating);
   }
+  // What one draw happens to be says little of the kind.
+  constexpr std::size_t kLarge = 500;
+  const std::size_t draws =
+      is_drawn(config, *make_schedule(config), size) ? size < kLarge ? 7 : 3 : 1;
+  std::vector<Rating> ratings;
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    TopologyConfig drawn = config;
+    drawn.seed += draw;
+    const std::unique_ptr<Schedule> schedule = make_schedule(drawn);
+    MixingSequence rounds = sequence_of(*schedule, first_ids(size));
+    ratings.push_back(rate(rounds, rating));
+  }
+  return median_of(ratings);
+}
+
+ViewDisagreement rate_newcomer(const TopologyConfig& config,
+                               std::size_t size,
+                               double known_by,
+                               std::uint64_t seed) {
   const std::unique_ptr<Schedule> schedule = make_schedule(config);
-  MixingSequence rounds = sequence_of(*schedule, first_ids(size));
-  return rate(rounds, rating);
+  MixingSequence fresh = sequence_of(*schedule, first_ids(size + 1));
+  // The newcomer's id is the greatest, so that the others keep their ranks.
+  const MembershipView old_view = first_ids(size);
+  MixingSequence stale(
+      size + 1, schedule->period(static_cast<std::uint32_t>(size)), [&](std::uint64_t round) {
+        return with_bystander(to_sparse(schedule->matrix(old_view, epoch_of(round), round)));
+      });
+  Rng rng({.seed = seed, .stream = 0x6E6577});
+  std::vector<bool> holds_fresh(size + 1);
+  for (std::size_t k = 0; k < size; ++k) {
+    holds_fresh[k] = rng.uniform() < known_by;
+  }
+  holds_fresh[size] = true;
+  return trace_disagreement(stale, fresh, holds_fresh, {.seed = seed, .max_rounds = 20});
 }
 
 }  // namespace hobnob

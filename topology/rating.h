@@ -35,7 +35,7 @@ struct Rating {
   double err20 = 0.0;
   std::optional<double> xi;  // steady_state.h
   std::optional<double> zeta;
-  double effective_neighbours = 1.0;  // at `discount`
+  std::optional<double> effective_neighbours = 1.0;  // at `discount`
   double err20_lossy = 0.0;  // after 20 rounds with peers `unreachable`, the median of a few runs
 };
 

@@ -43,6 +43,13 @@ struct ScheduleTraits {
   bool is_static = false;    // the same plan in every epoch and round
 };
 
+inline constexpr std::uint64_t kRoundsPerEpoch = 1024;
+
+// Of a round, in a running swarm.
+constexpr std::uint64_t epoch_of(std::uint64_t round) {
+  return round / kRoundsPerEpoch;
+}
+
 // Who exchanges with whom in which round: a pure function of (view, self, epoch, round). No state,
 // no float, no clock. Thread-safe.
 //

@@ -30,6 +30,7 @@ struct SimulateOptions {
   std::optional<std::uint64_t> seed;    // of the network; else the job's
   std::string link;
   std::string speeds;
+  std::string sites;
   std::string churn;
   std::string faults;
   std::string out;

@@ -1,5 +1,7 @@
 #include "apps/hobnob/job.h"
 
+#include <filesystem>
+
 #include "apps/hobnob/read_file.h"
 #include "apps/hobnob/topology_spec.h"
 #include "runtime/base/bytes.h"
@@ -284,7 +286,8 @@ Result<Job> read_job(const std::string& path) {
   const Json* topology =
       gossip != nullptr && gossip->is_object() ? gossip->find("topology") : nullptr;
   if (topology != nullptr) {
-    const Result<Json> whole = with_graph_text(*topology);
+    const Result<Json> whole =
+        with_graph_text(*topology, std::filesystem::path(path).parent_path());
     if (!whole.ok()) {
       return make_error(ErrorCode::kInvalidArgument, "%s: gossip.topology.path: %s", path.c_str(),
                         whole.error().message.c_str());

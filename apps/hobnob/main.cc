@@ -110,6 +110,7 @@ void add_simulate(CLI::App& app, SimulateOptions& o, int& code) {
   verb->add_option("--link", o.link,
                    "rate=100mbit,delay=50ms,jitter=5ms,loss=1%,duplicate=1%,reorder=1%");
   verb->add_option("--speeds", o.speeds, "Relative speeds, repeated over the peers: 1,1,5");
+  verb->add_option("--sites", o.sites, "Names of the peers' sites, repeated over them: a,a,b,b");
   verb->add_option("--churn", o.churn, "join@TIME, leave:PEER@TIME, with commas");
   verb->add_option("--faults", o.faults,
                    "kill:PEER@TIME, restart:PEER@TIME+LENGTH, freeze:PEER@TIME+LENGTH, "

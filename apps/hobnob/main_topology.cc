@@ -3,7 +3,6 @@
 #include "apps/hobnob/main_topology.h"
 
 #include <CLI/CLI.hpp>
-#include <functional>
 #include <string>
 
 #include "apps/hobnob/topology_commands.h"
@@ -23,7 +22,8 @@ const char* const kSchedules =
 void add_show(CLI::App& verb, TopologyShowOptions& o, int& code) {
   CLI::App* show = verb.add_subcommand("show", "Who meets whom: as text, JSON, SVG or DOT");
   show->add_option("SCHEDULE", o.schedule, "KIND or KIND:key=value,...")->required();
-  show->add_option("--n", o.peers, "Peers")->capture_default_str();
+  show->add_option("--n", o.peers, "Peers (default: 16, or the nodes of a graph file)")
+      ->check(CLI::PositiveNumber);
   show->add_option("--round", o.rounds, "Round, or first..last")->capture_default_str();
   show->add_option("--sites", o.sites, "Sites of peers: 4x16, or sizes 8,8,4");
   show->add_option("--seed", o.seed, "Of the job")->capture_default_str();
@@ -37,16 +37,19 @@ void add_show(CLI::App& verb, TopologyShowOptions& o, int& code) {
   show->callback([&o, &code] { code = run_topology_show(o); });
 }
 
-void add_rating(CLI::App& verb,
-                const char* name,
-                const char* help,
-                TopologyRateOptions& o,
-                const std::function<int(const TopologyRateOptions&)>& run,
-                int& code) {
-  CLI::App* rate = verb.add_subcommand(name, help);
+struct RatingVerb {
+  const char* name;
+  const char* help;
+  int (*run)(const TopologyRateOptions&);
+};
+
+void add_rating(CLI::App& verb, const RatingVerb& what, TopologyRateOptions& o, int& code) {
+  CLI::App* rate = verb.add_subcommand(what.name, what.help);
   rate->add_option("SCHEDULE", o.schedules, "KIND or KIND:key=value,...; all: every kind")
       ->required();
-  rate->add_option("--n", o.peers, "Peers: 64, or 8,25,64")->capture_default_str();
+  rate->add_option("--n", o.peers, "Peers: 64 (the default), or 8,25,64");
+  rate->add_option("--newcomer-known-by", o.newcomer_known_by,
+                   "Rate too what happens while one newcomer is known to this share of the others");
   rate->add_option("--drop", o.unreachable, "Share of peers out in each round of the last error")
       ->capture_default_str();
   rate->add_option("--seed", o.seed, "Of hashes, starts and faults")->capture_default_str();
@@ -54,7 +57,7 @@ void add_rating(CLI::App& verb,
   rate->footer(std::string("Examples:\n  hobnob topology rate all --n 8,25,64,100 --json\n  hobnob "
                            "topology compare trie-pairs trie-groups:g=8 base-k:k=4 --n 100\n") +
                kSchedules);
-  rate->callback([&o, &code, run] { code = run(o); });
+  rate->callback([&o, &code, run = what.run] { code = run(o); });
 }
 
 }  // namespace
@@ -63,10 +66,13 @@ void add_topology(CLI::App& app, TopologyArguments& o, int& code) {
   CLI::App* verb = app.add_subcommand("topology", "Look at graphs, schedules, weights, pipelines");
   verb->require_subcommand(1);
   add_show(*verb, o.show, code);
-  add_rating(*verb, "rate", "How fast schedules mix, what they cost, what faults do to them",
-             o.rate, run_topology_rate, code);
-  add_rating(*verb, "compare", "The same in the columns that people choose by", o.compare,
-             run_topology_compare, code);
+  add_rating(
+      *verb,
+      {"rate", "How fast schedules mix, what they cost, what faults do to them", run_topology_rate},
+      o.rate, code);
+  add_rating(*verb,
+             {"compare", "The same in the columns that people choose by", run_topology_compare},
+             o.compare, code);
   CLI::App* weights =
       verb->add_subcommand("weights", "Mixing weights for a graph file, and how well each mixes");
   weights->add_option("FILE", o.weights.file, "Lines of \"i j\" or \"i: j k\"")->required();
@@ -84,9 +90,9 @@ void add_topology(CLI::App& app, TopologyArguments& o, int& code) {
       "view-diff", "Two peers' views: who is missing, and how many edges both still plan");
   diff->add_option("A", o.diff.one, "A peer's /topology page, saved")->required();
   diff->add_option("B", o.diff.other, "Another's")->required();
-  diff->add_option("--schedule", o.diff.schedule)->capture_default_str();
+  diff->add_option("--schedule", o.diff.schedule, "Default: the one of A");
   diff->add_option("--rounds", o.diff.rounds)->check(CLI::Range(1, 10000))->capture_default_str();
-  diff->add_option("--seed", o.diff.seed, "Of the job")->capture_default_str();
+  diff->add_option("--seed", o.diff.seed, "Default: that of A");
   diff->add_flag("--json", o.diff.json, "Print JSON");
   diff->callback([&o, &code] { code = run_topology_view_diff(o.diff); });
   CLI::App* verify = verb->add_subcommand(

@@ -94,6 +94,7 @@ NodeConfig Simulation::node_of(std::size_t index, bool is_joiner) const {
                                  (each->is_live && !each->is_finished);  // who may still come
                         }));
   node.shard = shard_of(index);
+  node.site = config_.sites.empty() ? "" : config_.sites[index % config_.sites.size()];
   node.incarnation = static_cast<std::uint32_t>(peer.lives - 1);
   for (std::size_t other = 0; other < peers_.size(); ++other) {
     const bool is_known = is_joiner ? peers_[other]->is_live || peer.lives > 1 : other == 0;

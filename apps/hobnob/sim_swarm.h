@@ -34,6 +34,7 @@ struct SimConfig {
   LinkModel link{.delay = std::chrono::milliseconds(1)};
   Duration step_time = std::chrono::milliseconds(10);  // of a peer of speed 1
   std::vector<double> speeds;                          // repeated over the peers; empty: all 1
+  std::vector<std::string> sites;                      // repeated over the peers; empty: none
   std::vector<SimEvent> events;
   std::uint64_t record_every = 0;  // rounds; 0: only the end
   Duration time_limit = std::chrono::hours(24 * 365);

@@ -11,6 +11,7 @@
 #include "apps/hobnob/line_file.h"
 #include "apps/hobnob/sim_swarm.h"
 #include "runtime/base/log.h"
+#include "runtime/wire/messages.h"
 
 namespace hobnob {
 
@@ -52,6 +53,18 @@ Result<SimConfig> make_config(const SimulateOptions& options, const Job& job) {
     return speeds.error();
   }
   config.speeds = speeds.value();
+  for (std::size_t at = 0; !options.sites.empty() && at <= options.sites.size();) {
+    const std::size_t end = std::min(options.sites.find(',', at), options.sites.size());
+    config.sites.push_back(options.sites.substr(at, end - at));
+    at = end + 1;
+  }
+  for (const std::string& site : config.sites) {
+    if (site.empty() || site.size() > kMaxSiteBytes) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--sites \"%s\": names of 1 to %zu characters with commas, such as a,a,b,b",
+                        options.sites.c_str(), kMaxSiteBytes);
+    }
+  }
   for (const auto& [text, what] :
        {std::pair(options.churn, "--churn"), std::pair(options.faults, "--faults")}) {
     const Result<std::vector<SimEvent>> events = parse_sim_events(text, what);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "apps/hobnob/topology_spec.h"
 #include "topology/schedule.h"
 
 namespace hobnob {
@@ -150,6 +151,12 @@ Json topology_document(const PeerBoard& board) {
   for (const PeerId& peer : status.view.peers()) {
     view.push(Json(peer.hex()));
   }
+  Json sites(Json::Array{});
+  Json can_be_dialed(Json::Array{});
+  for (std::uint32_t rank = 0; rank < status.view.size(); ++rank) {
+    sites.push(std::int64_t{status.view.site(rank)});
+    can_be_dialed.push(status.view.can_listen(rank));
+  }
   Json partners(Json::Array{});
   for (const PeerId& peer : status.partners) {
     partners.push(Json(peer.hex()));
@@ -165,10 +172,14 @@ Json topology_document(const PeerBoard& board) {
   return Json()
       .set("schema", "hobnob.topology/1")
       .set("kind", board.job().gossip.topology.kind)
+      .set("schedule", write_topology(board.job().gossip.topology))
+      .set("seed", board.job().gossip.topology.seed)
       .set("epoch", count(status.epoch))
       .set("round", count(status.round))
       .set("view_digest", format("%016llx", static_cast<unsigned long long>(status.view_digest)))
       .set("view", std::move(view))
+      .set("sites", std::move(sites))
+      .set("can_be_dialed", std::move(can_be_dialed))
       .set("partners", std::move(partners))
       .set("spectral_gap", gap);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace hobnob {
 
 struct TopologyShowOptions {
   std::string schedule;
-  std::size_t peers = 16;
+  std::size_t peers = 0;  // 0: 16, or as many as a graph file has nodes
   std::string rounds = "0..3";
   std::string sites;
   std::uint64_t seed = 1;
@@ -24,9 +25,11 @@ int run_topology_show(const TopologyShowOptions& options);
 
 struct TopologyRateOptions {
   std::vector<std::string> schedules;  // "all" among them: one of every kind
-  std::string peers = "64";
+  std::string peers;                   // empty: 64, or as many as a graph file has nodes
   std::uint64_t seed = 1;
   double unreachable = 0.05;
+  // Above 0: one newcomer, whom this share of the others knows of.
+  double newcomer_known_by = 0.0;
   bool json = false;
 };
 
@@ -52,9 +55,9 @@ int run_topology_pipeline(const TopologyPipelineOptions& options);
 struct TopologyDiffOptions {
   std::string one;  // files
   std::string other;
-  std::string schedule = "trie-pairs";
+  std::string schedule;  // empty: that of the first page, else trie-pairs
   std::uint64_t rounds = 20;
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed;
   bool json = false;
 };
 

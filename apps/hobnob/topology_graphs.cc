@@ -11,6 +11,8 @@
 #include "apps/hobnob/text_table.h"
 #include "apps/hobnob/topology_commands.h"
 #include "apps/hobnob/topology_spec.h"
+#include "runtime/base/object_reader.h"
+#include "runtime/wire/messages.h"
 #include "topology/fdla.h"
 #include "topology/graph_file.h"
 #include "topology/verify.h"
@@ -125,8 +127,16 @@ int print_weights(const GraphFile& file,
   return kExitDone;
 }
 
-// {"view": ["32 hex digits", ...]}, as a peer's /topology page has it.
-Result<MembershipView> read_view(const std::string& path) {
+// What a peer's /topology page says.
+struct Page {
+  MembershipView view;
+  std::optional<TopologyConfig> schedule;
+  std::uint64_t round = 0;
+};
+
+// The page has {"view": ["32 hex digits", ...]}, and from a live peer "sites" and "can_be_dialed"
+// beside it, "schedule", "seed" and "round".
+Result<Page> read_page(const std::string& path) {
   const Result<std::string> text = read_file(path, "view", Json::kMaxTextBytes);
   if (!text.ok()) {
     return text.error();
@@ -135,24 +145,52 @@ Result<MembershipView> read_view(const std::string& path) {
   if (!json.ok()) {
     return json.error();
   }
-  const Json* list = json.value().is_object() ? json.value().find("view") : nullptr;
-  if (list == nullptr || !list->is_array()) {
+  const auto list_of = [&](const char* key) -> const Json* {
+    const Json* list = json.value().is_object() ? json.value().find(key) : nullptr;
+    return list != nullptr && list->is_array() ? list : nullptr;
+  };
+  const Json* ids = list_of("view");
+  if (ids == nullptr || ids->array().size() > kMaxMembers) {
     return make_error(ErrorCode::kInvalidArgument,
-                      "%s: no list \"view\" in it; save a peer's page: curl http://PEER/topology",
-                      path.c_str());
+                      "%s: no list \"view\" of at most %zu peers in it; save a peer's page: curl "
+                      "http://PEER/topology",
+                      path.c_str(), kMaxMembers);
   }
-  std::vector<PeerId> peers;
-  for (const Json& each : list->array()) {
+  const Json* sites = list_of("sites");
+  const Json* dialed = list_of("can_be_dialed");
+  std::vector<ViewMember> members;
+  for (std::size_t k = 0; k < ids->array().size(); ++k) {
+    const Json& each = ids->array()[k];
     const std::optional<PeerId> peer =
         each.is_text() ? PeerId::parse(each.text()) : std::optional<PeerId>();
     if (!peer) {
       return make_error(ErrorCode::kInvalidArgument,
-                        "%s: view[%zu] is not a peer id of 32 hex digits", path.c_str(),
-                        peers.size());
+                        "%s: view[%zu] is not a peer id of 32 hex digits", path.c_str(), k);
     }
-    peers.push_back(*peer);
+    ViewMember member{.id = *peer};
+    if (sites != nullptr && k < sites->array().size() && sites->array()[k].is_integer()) {
+      member.site = static_cast<std::uint32_t>(sites->array()[k].integer());
+    }
+    if (dialed != nullptr && k < dialed->array().size() && dialed->array()[k].is_bool()) {
+      member.can_listen = dialed->array()[k].boolean();
+    }
+    members.push_back(member);
   }
-  return MembershipView(std::move(peers));
+  Page page{.view = MembershipView(std::move(members))};
+  ObjectReader reader(json.value(), "");
+  const Json schedule = reader.any("schedule");
+  if (!schedule.is_null()) {
+    page.schedule.emplace();
+    Result<void> good = read_topology(schedule, *page.schedule);
+    good = good.ok() ? validate(*page.schedule) : good;
+    if (!good.ok()) {
+      return make_error(ErrorCode::kInvalidArgument, "%s: %s", path.c_str(),
+                        good.error().message.c_str());
+    }
+    page.schedule->seed = static_cast<std::uint64_t>(reader.integer("seed", 1, 0, INT64_MAX));
+  }
+  page.round = static_cast<std::uint64_t>(reader.integer("round", 0, 0, INT64_MAX / 2));
+  return page;
 }
 
 // Partners by id, so that plans of different views can be compared.
@@ -160,7 +198,7 @@ std::vector<std::pair<PeerId, PeerId>> links_of(const Schedule& schedule,
                                                 const MembershipView& view,
                                                 std::uint64_t round) {
   std::vector<std::pair<PeerId, PeerId>> links;
-  const std::vector<RoundPlan> plans = schedule.plans(view, 0, round);
+  const std::vector<RoundPlan> plans = schedule.plans(view, epoch_of(round), round);
   for (std::uint32_t self = 0; self < plans.size(); ++self) {
     for (const Exchange& each : plans[self].partners) {
       if (self < each.peer) {
@@ -237,24 +275,33 @@ int run_topology_weights(const TopologyWeightsOptions& options) {
 }
 
 int run_topology_view_diff(const TopologyDiffOptions& options) {
-  Result<TopologyConfig> config = parse_topology_spec(options.schedule, "--schedule");
-  if (!config.ok()) {
-    return report(config.error());
-  }
-  config.value().seed = options.seed;
-  const Result<MembershipView> one = read_view(options.one);
-  const Result<MembershipView> other = read_view(options.other);
-  for (const Result<MembershipView>* each : {&one, &other}) {
+  const Result<Page> first = read_page(options.one);
+  const Result<Page> second = read_page(options.other);
+  for (const Result<Page>* each : {&first, &second}) {
     if (!each->ok()) {
       return report(each->error());
     }
   }
-  const auto schedule = make_schedule(config.value());
+  TopologyConfig config = first.value().schedule.value_or(TopologyConfig());
+  if (!options.schedule.empty()) {
+    const Result<TopologyConfig> asked = parse_topology_spec(options.schedule, "--schedule");
+    if (!asked.ok()) {
+      return report(asked.error());
+    }
+    const std::uint64_t seed = config.seed;
+    config = asked.value();
+    config.seed = seed;
+  }
+  config.seed = options.seed.value_or(config.seed);
+  const MembershipView& one = first.value().view;
+  const MembershipView& other = second.value().view;
+  const auto schedule = make_schedule(config);
   std::size_t planned = 0;
   std::size_t agreed = 0;
-  for (std::uint64_t round = 0; round < options.rounds; ++round) {
-    const auto a = links_of(*schedule, one.value(), round);
-    const auto b = links_of(*schedule, other.value(), round);
+  for (std::uint64_t k = 0; k < options.rounds; ++k) {
+    const std::uint64_t round = first.value().round + k;
+    const auto a = links_of(*schedule, one, round);
+    const auto b = links_of(*schedule, other, round);
     std::vector<std::pair<PeerId, PeerId>> both;
     std::ranges::set_intersection(a, b, std::back_inserter(both));
     planned += a.size() + b.size() - both.size();
@@ -262,32 +309,33 @@ int run_topology_view_diff(const TopologyDiffOptions& options) {
   }
   const double share =
       planned == 0 ? 1.0 : static_cast<double>(agreed) / static_cast<double>(planned);
-  const std::vector<PeerId> only_one = missing_in(other.value(), one.value());
-  const std::vector<PeerId> only_other = missing_in(one.value(), other.value());
+  const std::vector<PeerId> only_one = missing_in(other, one);
+  const std::vector<PeerId> only_other = missing_in(one, other);
   if (options.json) {
-    std::printf("%s\n", Json()
-                            .set("schema", "hobnob.topology-view-diff/1")
-                            .set("digests", Json(Json::Array{Json(digest_text(one.value())),
-                                                             Json(digest_text(other.value()))}))
-                            .set("only_in_first", to_json(only_one))
-                            .set("only_in_second", to_json(only_other))
-                            .set("agreed_edges", share)
-                            .dump(2)
-                            .c_str());
+    std::printf(
+        "%s\n",
+        Json()
+            .set("schema", "hobnob.topology-view-diff/1")
+            .set("digests", Json(Json::Array{Json(digest_text(one)), Json(digest_text(other))}))
+            .set("only_in_first", to_json(only_one))
+            .set("only_in_second", to_json(only_other))
+            .set("schedule", write_topology(config))
+            .set("agreed_edges", share)
+            .dump(2)
+            .c_str());
     return kExitDone;
   }
   std::printf("%s: %zu peers, digest %s\n%s: %zu peers, digest %s\n", options.one.c_str(),
-              one.value().size(), digest_text(one.value()).c_str(), options.other.c_str(),
-              other.value().size(), digest_text(other.value()).c_str());
+              one.size(), digest_text(one).c_str(), options.other.c_str(), other.size(),
+              digest_text(other).c_str());
   for (const PeerId& peer : only_one) {
     std::printf("  only in %s: %s\n", options.one.c_str(), peer.hex().c_str());
   }
   for (const PeerId& peer : only_other) {
     std::printf("  only in %s: %s\n", options.other.c_str(), peer.hex().c_str());
   }
-  std::printf("%s: %.2f %% of the edges of %llu rounds are in both plans\n",
-              options.schedule.c_str(), 100.0 * share,
-              static_cast<unsigned long long>(options.rounds));
+  std::printf("%s: %.2f %% of the edges of %llu rounds are in both plans\n", config.kind.c_str(),
+              100.0 * share, static_cast<unsigned long long>(options.rounds));
   return kExitDone;
 }
 

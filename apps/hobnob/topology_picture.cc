@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 
 #include "runtime/base/result.h"
@@ -37,25 +38,12 @@ std::string colour(std::size_t index, double saturation = 0.62, double lightness
   return format("#%02x%02x%02x", channel(0.0), channel(8.0), channel(4.0));
 }
 
+// Printable ASCII without the five characters that mean something in XML or DOT.
 std::string escape(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
+    const bool is_plain = c >= ' ' && c <= '~' && std::strchr("&<>\"\\", c) == nullptr;
+    out += is_plain ? c : '?';
   }
   return out;
 }
@@ -284,7 +272,7 @@ std::string to_dot(const TopologyPicture& picture) {
         std::ranges::any_of(round.links, [](const auto& each) { return each.is_directed; });
     const char* arrow = is_directed ? "->" : "--";
     out += format("%s \"%s, %s\" {\n  layout=circo;\n", is_directed ? "digraph" : "graph",
-                  picture.title.c_str(), round.title.c_str());
+                  escape(picture.title).c_str(), escape(round.title).c_str());
     for (std::uint32_t peer = 0; peer < picture.peers; ++peer) {
       out += picture.sites.empty()
                  ? format("  %u;\n", peer)

@@ -47,6 +47,7 @@ const std::vector<std::string>& all_schedules() {
                                             "random-matching",
                                             "trie-pairs",
                                             "matcha",
+                                            "two-level",
                                             "trie-groups:g=4",
                                             "trie-groups:g=8",
                                             "hash-buckets:g=8"};
@@ -57,6 +58,7 @@ struct Rated {
   std::string schedule;
   std::size_t peers = 0;
   Rating rating;
+  std::optional<ViewDisagreement> newcomer;
 };
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -74,13 +76,19 @@ Json json_number(const std::optional<std::uint64_t>& value) {
 }
 
 Result<std::vector<Rated>> rate_all(const TopologyRateOptions& options) {
-  const auto peers = parse_counts(options.peers, "--n", 1, kMaxRatedPeers);
+  const auto peers = options.peers.empty()
+                         ? Result<std::vector<std::size_t>>(std::vector<std::size_t>{0})
+                         : parse_counts(options.peers, "--n", 1, kMaxRatedPeers);
   if (!peers.ok()) {
     return peers.error();
   }
   if (!(options.unreachable >= 0.0 && options.unreachable < 1.0)) {
     return make_error(ErrorCode::kInvalidArgument, "--drop %g: a probability, 0 to below 1",
                       options.unreachable);
+  }
+  if (!(options.newcomer_known_by >= 0.0 && options.newcomer_known_by <= 1.0)) {
+    return make_error(ErrorCode::kInvalidArgument, "--newcomer-known-by %g: a share, 0 to 1",
+                      options.newcomer_known_by);
   }
   std::vector<std::string> names;
   for (const std::string& each : options.schedules) {
@@ -101,8 +109,17 @@ Result<std::vector<Rated>> rate_all(const TopologyRateOptions& options) {
   }
   const bool shows_progress = isatty(STDERR_FILENO) == 1;
   std::vector<Rated> rated;
-  for (const std::size_t count : peers.value()) {
+  for (const std::size_t asked : peers.value()) {
     for (std::size_t k = 0; k < names.size(); ++k) {
+      const Result<std::size_t> size = peers_for(configs[k], asked, 64);
+      if (!size.ok()) {
+        return size.error();
+      }
+      const std::size_t count = size.value();
+      if (count > kMaxRatedPeers) {
+        return make_error(ErrorCode::kInvalidArgument, "%s: %zu nodes; at most %zu can be rated",
+                          names[k].c_str(), count, kMaxRatedPeers);
+      }
       if (shows_progress) {
         std::fprintf(stderr, "\r\033[Krating %s, %zu peers (%zu of %zu)", names[k].c_str(), count,
                      rated.size() + 1, names.size() * peers.value().size());
@@ -110,7 +127,11 @@ Result<std::vector<Rated>> rate_all(const TopologyRateOptions& options) {
       RatingConfig config;
       config.seed = options.seed;
       config.unreachable = options.unreachable;
-      rated.push_back({names[k], count, rate_schedule(configs[k], count, config)});
+      rated.push_back({names[k], count, rate_schedule(configs[k], count, config), {}});
+      if (options.newcomer_known_by > 0.0) {
+        rated.back().newcomer =
+            rate_newcomer(configs[k], count, options.newcomer_known_by, options.seed);
+      }
     }
   }
   if (shows_progress) {
@@ -138,7 +159,10 @@ Json to_json(const Rated& each) {
       .set("error_after_20_with_drops", r.err20_lossy)
       .set("xi", json_number(r.xi.value_or(kNone)))
       .set("zeta", json_number(r.zeta.value_or(kNone)))
-      .set("effective_neighbours", r.effective_neighbours);
+      .set("effective_neighbours", json_number(r.effective_neighbours.value_or(kNone)))
+      .set("newcomer_agreed_edges", each.newcomer ? Json(each.newcomer->agreed_share) : Json())
+      .set("newcomer_error_after_20",
+           each.newcomer ? Json(each.newcomer->trace.error_after(20)) : Json());
 }
 
 int print_json(const char* schema, const std::vector<Rated>& rated, const TopologyRateOptions& o) {
@@ -158,6 +182,36 @@ int print_json(const char* schema, const std::vector<Rated>& rated, const Topolo
 
 std::string rounds_text(const std::optional<std::uint64_t>& rounds, bool is_extrapolated) {
   return short_number(number(rounds)) + (rounds && is_extrapolated ? "*" : "");
+}
+
+void print_newcomers(const std::vector<Rated>& rated) {
+  for (const Rated& each : rated) {
+    if (each.newcomer) {
+      std::printf("\n%s, %zu peers and a newcomer: %.2f %% of the edges agree, err@20 %.1e",
+                  each.schedule.c_str(), each.peers, 100.0 * each.newcomer->agreed_share,
+                  each.newcomer->trace.error_after(20));
+    }
+  }
+  std::fputs("\n", stdout);
+}
+
+// What a swarm of today does not run as it is rated.
+void print_notes(const std::vector<Rated>& rated) {
+  bool has_ceca = false;
+  bool has_directed = false;
+  for (const Rated& each : rated) {
+    const TopologyConfig config = parse_topology_spec(each.schedule, "SCHEDULE").value();
+    const bool is_ceca = config.kind == "ceca";
+    has_ceca = has_ceca || is_ceca;
+    has_directed = has_directed || (!is_ceca && !make_schedule(config)->traits().is_symmetric);
+  }
+  if (has_ceca) {
+    std::printf(
+        "ceca is rated with its two buffers; a swarm has one yet and runs its edges alone\n");
+  }
+  if (has_directed) {
+    std::printf("directed kinds are rated as they are; a swarm exchanges both ways, (W + W')/2\n");
+  }
 }
 
 }  // namespace
@@ -187,9 +241,12 @@ int run_topology_rate(const TopologyRateOptions& options) {
                 rounds_text(r.rounds_1e6, r.is_extrapolated),
                 short_number(r.vectors_1e6.value_or(kNone)), format("%.1e", r.err20),
                 format("%.1e", r.err20_lossy), short_number(r.xi.value_or(kNone)),
-                short_number(r.zeta.value_or(kNone)), short_number(r.effective_neighbours)});
+                short_number(r.zeta.value_or(kNone)),
+                short_number(r.effective_neighbours.value_or(kNone))});
   }
   std::fputs(table ? table->text().c_str() : "", stdout);
+  print_newcomers(rated.value());
+  print_notes(rated.value());
   std::printf(
       "\nvectors: models sent per peer and round. R: rounds of averaging to a relative error (* "
       "extrapolated).\nwith drops: %g %% of peers out in each round. Xi, Zeta: distance^2 between "
@@ -250,6 +307,8 @@ int run_topology_compare(const TopologyRateOptions& options) {
     begin = end;
   }
   std::printf("\n< the best of its column\n");
+  print_newcomers(rated.value());
+  print_notes(rated.value());
   return kExitDone;
 }
 

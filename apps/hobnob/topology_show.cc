@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxShownPeers = 4096;
 constexpr std::uint64_t kMaxShownRounds = 1024;
+constexpr std::size_t kMaxShownLinks = 500'000;
 
 std::string text_of(const Weight& weight) {
   return format("%u/%u", weight.numerator, weight.denominator);
@@ -29,7 +30,7 @@ TopologyPicture::Round shown_round(const Schedule& schedule,
   shown.title = schedule.traits().is_static
                     ? "every round"
                     : format("round %llu", static_cast<unsigned long long>(round));
-  const std::vector<RoundPlan> plans = schedule.plans(view, 0, round);
+  const std::vector<RoundPlan> plans = schedule.plans(view, epoch_of(round), round);
   std::set<std::vector<std::uint32_t>> groups;
   for (const RoundPlan& plan : plans) {
     if (plan.group.size() > 2) {
@@ -37,7 +38,7 @@ TopologyPicture::Round shown_round(const Schedule& schedule,
     }
   }
   shown.groups.assign(groups.begin(), groups.end());
-  const MixingMatrix matrix = schedule.matrix(view, 0, round);
+  const MixingMatrix matrix = schedule.matrix(view, epoch_of(round), round);
   const auto are_grouped = [&](std::uint32_t a, std::uint32_t b) {
     return plans[a].group.size() > 2 && std::ranges::binary_search(plans[a].group, b);
   };
@@ -117,12 +118,16 @@ Json to_json(const TopologyPicture& picture, const TopologyConfig& config) {
 Result<TopologyPicture> make_picture(const TopologyShowOptions& options,
                                      const TopologyConfig& config) {
   const bool is_drawn = !options.svg.empty() || options.dot;
+  const Result<std::size_t> peers = peers_for(config, options.peers, 16);
+  if (!peers.ok()) {
+    return peers.error();
+  }
   const std::size_t most = is_drawn ? kMaxPicturePeers : kMaxShownPeers;
-  if (options.peers < 1 || options.peers > most) {
-    return make_error(ErrorCode::kInvalidArgument, "--n %zu: must be 1 to %zu here", options.peers,
+  if (peers.value() < 1 || peers.value() > most) {
+    return make_error(ErrorCode::kInvalidArgument, "--n %zu: must be 1 to %zu here", peers.value(),
                       most);
   }
-  const Result<MembershipView> view = numbered_view(options.peers, options.sites);
+  const Result<MembershipView> view = numbered_view(peers.value(), options.sites);
   if (!view.ok()) {
     return view.error();
   }
@@ -141,18 +146,26 @@ Result<TopologyPicture> make_picture(const TopologyShowOptions& options,
     rounds.last = rounds.first;
   }
   TopologyPicture picture;
-  picture.peers = options.peers;
-  picture.title = format("%s, %zu peers", options.schedule.c_str(), options.peers);
-  const auto period = schedule->exact_period(static_cast<std::uint32_t>(options.peers));
+  picture.peers = peers.value();
+  picture.title = format("%s, %zu peers", options.schedule.c_str(), peers.value());
+  const auto period = schedule->exact_period(static_cast<std::uint32_t>(peers.value()));
   picture.subtitle =
       period ? format("exact average every %u round%s", *period, *period == 1 ? "" : "s")
-             : std::string(schedule->traits().is_symmetric ? "symmetric, never exact"
-                                                           : "directed, never exact");
+             : std::string(schedule->traits().is_symmetric
+                               ? "symmetric"
+                               : "directed; a swarm exchanges both ways along it");
   for (std::uint32_t rank = 0; rank < view.value().size() && !options.sites.empty(); ++rank) {
     picture.sites.push_back(view.value().site(rank));
   }
+  std::size_t links = 0;
   for (std::uint64_t round = rounds.first; round <= rounds.last; ++round) {
     picture.rounds.push_back(shown_round(*schedule, view.value(), round));
+    links += picture.rounds.back().links.size();
+    if (links > kMaxShownLinks) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--n %zu --round %s: more than %zu links to show; fewer of either",
+                        peers.value(), options.rounds.c_str(), kMaxShownLinks);
+    }
   }
   return picture;
 }
@@ -165,6 +178,12 @@ int run_topology_show(const TopologyShowOptions& options) {
     return report(config.error());
   }
   config.value().seed = options.seed;
+  const int outputs = (options.svg == "-" ? 1 : 0) + (options.dot ? 1 : 0) + (options.json ? 1 : 0);
+  if (outputs > 1) {
+    return report(
+        Error{ErrorCode::kInvalidArgument,
+              "--svg -, --dot and --json: stdout holds one of them; name a file for --svg"});
+  }
   const Result<TopologyPicture> picture = make_picture(options, config.value());
   if (!picture.ok()) {
     return report(picture.error());

@@ -125,7 +125,7 @@ Json write_topology(const TopologyConfig& topology) {
   return json;
 }
 
-Result<Json> with_graph_text(Json topology) {
+Result<Json> with_graph_text(Json topology, const std::string& folder) {
   const Json* kind = topology.is_object() ? topology.find("kind") : nullptr;
   const Json* path = kind != nullptr ? topology.find("path") : nullptr;
   const bool is_named =
@@ -133,11 +133,13 @@ Result<Json> with_graph_text(Json topology) {
   if (!is_named) {
     return topology;
   }
-  const Result<std::string> text = read_file(path->text(), "graph", kMaxGraphTextBytes);
+  const bool is_relative = !folder.empty() && path->text().rfind('/', 0) != 0;
+  const std::string place = is_relative ? folder + "/" + path->text() : path->text();
+  const Result<std::string> text = read_file(place, "graph", kMaxGraphTextBytes);
   if (!text.ok()) {
     return text.error();
   }
-  const Result<GraphFile> file = parse_graph(text.value(), path->text());
+  const Result<GraphFile> file = parse_graph(text.value(), place);
   if (!file.ok()) {
     return file.error();
   }
@@ -163,10 +165,15 @@ Result<TopologyConfig> parse_topology_spec(const std::string& text, const std::s
             "%s %s: cannot read \"%s\"; write KIND:key=value, such as trie-groups:g=4",
             what.c_str(), text.c_str(), each.c_str());
       }
-      json.set(each.substr(0, equals), spec_value(each.substr(0, equals), each.substr(equals + 1)));
+      const std::string key = each.substr(0, equals);
+      if (json.find(key) != nullptr) {
+        return make_error(ErrorCode::kInvalidArgument, "%s %s: %s stands twice", what.c_str(),
+                          text.c_str(), key.c_str());
+      }
+      json.set(key, spec_value(key, each.substr(equals + 1)));
     }
   }
-  const Result<Json> whole = with_graph_text(json);
+  const Result<Json> whole = with_graph_text(json, "");
   if (!whole.ok()) {
     return whole.error();
   }
@@ -180,6 +187,24 @@ Result<TopologyConfig> parse_topology_spec(const std::string& text, const std::s
                       good.error().message.c_str());
   }
   return config;
+}
+
+Result<std::size_t> peers_for(const TopologyConfig& config,
+                              std::size_t asked,
+                              std::size_t otherwise) {
+  if (config.kind != "file") {
+    return asked == 0 ? otherwise : asked;
+  }
+  const Result<GraphFile> file = parse_graph(config.graph, "graph");
+  if (!file.ok()) {
+    return file.error();
+  }
+  const std::size_t nodes = file.value().graph.size();
+  if (asked != 0 && asked != nodes) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--n %zu: the graph file has %zu nodes; leave --n out", asked, nodes);
+  }
+  return nodes;
 }
 
 Result<std::vector<std::size_t>> parse_counts(const std::string& text,

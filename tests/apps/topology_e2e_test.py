@@ -105,6 +105,11 @@ class TopologyTest(unittest.TestCase):
         self.assertEqual((report["only_in_first"], report["only_in_second"]), ([ids[-1]], []))
         self.assertGreater(report["agreed_edges"], .9)
         self.assertLess(report["agreed_edges"], 1)
+        # The same ids, of which one cannot be dialed: not the same view.
+        hidden = self.write("c.json", json.dumps({"view": ids, "can_be_dialed": [False, False] + [True] * 98}))
+        report = json.loads(self.topology("view-diff", one, hidden, "--json", "--schedule", "complete"))
+        self.assertNotEqual(*report["digests"])
+        self.assertAlmostEqual(report["agreed_edges"], 1 - 1 / (100 * 99 / 2), 9)
 
     # Bad input.
 
@@ -158,7 +163,18 @@ class TopologyTest(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 for peer in json.loads(done.stdout)["peers"]:
                     self.assertEqual(peer["exit"], 0)
-                    self.assertGreater(peer["bytes_received"], 0)
+                    self.assertGreater(peer["edge_bytes_sent"], 150 * 64 / 2, "models were exchanged in half of the rounds")
+
+    def test_a_graph_file_travels_with_the_job(self):
+        self.write("ring.edges", "0 1\n1 2\n2 0\n")
+        job = self.write_job(rounds=1_000_000, gossip__topology={"kind": "file", "path": "ring.edges"}, target=None)
+        first = Peer("--job", job, "--min-peers", 3).addresses()
+        self.peers.append(first)
+        os.remove(os.path.join(self.folder.name, "ring.edges"))
+        for _ in range(2):
+            self.peers.append(Peer("--bootstrap", first.listen).addresses())
+        first.wait_until(lambda status: status["rounds_done"] > 30 and status["members"] == 3)
+        self.assertEqual(len(first.get("/topology")["partners"]), 2)
 
     def test_peers_that_cannot_be_dialed_never_form_an_edge(self):
         job = self.write_job(rounds=1_000_000, gossip__topology={"kind": "complete"}, target=None)

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "apps/hobnob/sim_swarm.h"
+#include "gossip/membership.h"
 #include "runtime/base/log.h"
 #include "topology/schedule.h"
 
@@ -129,14 +130,16 @@ TEST(Golden, TheFixedPointIsTheSameOverABadNetwork) {
 }
 
 // x <- V (x - eta A (x - b)), as it is written; V is W where that is symmetric.
-double reference_err(const Job& job) {
+double reference_err(const Job& job, const std::vector<std::string>& sites = {}) {
   const std::size_t peers = job.workload.curvature.size();
   const Rows& a = job.workload.curvature;
   const Rows& b = job.workload.target;
-  std::vector<PeerId> ids;
+  std::vector<ViewMember> members;
   for (std::size_t i = 0; i < peers; ++i) {
-    ids.push_back({0, i + 1});
+    members.push_back(
+        {.id = {0, i + 1}, .site = sites.empty() ? 0 : number_of_site(sites[i % sites.size()])});
   }
+  const MembershipView view(members);
   const auto schedule = make_schedule(job.gossip.topology);
   double squares = 0.0;
   for (std::size_t k = 0; k < 6; ++k) {
@@ -147,7 +150,7 @@ double reference_err(const Job& job) {
       for (std::size_t i = 0; i < peers; ++i) {
         x[i] -= job.optimizer.learning_rate * a[i][k] * (x[i] - b[i][k]);
       }
-      x = schedule->matrix(MembershipView(ids), round / 1024, round).symmetric_part().apply(x);
+      x = schedule->matrix(view, epoch_of(round), round).symmetric_part().apply(x);
     }
     for (std::size_t i = 0; i < peers; ++i) {
       best += a[i][k] * b[i][k];
@@ -177,6 +180,19 @@ TEST(Golden, EveryTopologyIsItsMatrix) {
       EXPECT_LE(last.invariant_mean, 1e-12);
     }
   }
+}
+
+TEST(Golden, TwoLevelsAreTheirMatrixOverSites) {
+  const Job job = job_of(quadratic(8), {{"rounds", 150},
+                                        {"gossip.topology.kind", "two-level"},
+                                        {"gossip.topology.g", 4},
+                                        {"gossip.topology.cross_every", 3}});
+  SimConfig config;
+  config.sites = {"here", "there"};
+  const SimRecord last = simulate(job, config).result.last;
+  EXPECT_NEAR(last.err.value_or(0.0), reference_err(job, config.sites), 1e-9);
+  EXPECT_LE(last.invariant_mean, 1e-12);
+  EXPECT_GT(std::abs(last.err.value_or(0.0) - reference_err(job)), 1e-6) << "sites matter";
 }
 
 TEST(Golden, FragmentsChangeNothing) {

@@ -155,8 +155,10 @@ TEST(GraphFile, TakesWeightsExactly) {
 }
 
 TEST(GraphFile, RefusesSumsThatCannotBeChecked) {
-  // Three primes near 2^32.
-  const std::string text = "0 1 1/4294967291\n0 2 1/4294967279\n0 3 1/4294967231\n";
+  // Five primes near 2^32.
+  const std::string text =
+      "0 1 1/4294967291\n0 2 1/4294967279\n0 3 1/4294967231\n0 4 1/4294967197\n"
+      "0 5 1/4294967189\n";
   EXPECT_NE(refused(text).find("weights of node 0 have no common denominator"), std::string::npos);
 }
 

@@ -24,6 +24,8 @@ struct Row {
   double xi;  // two digits
 };
 
+// Round robin is not here: the table has one draw of it, 37 rounds at 64 peers where the median of
+// seven is 33; nor are erdos-renyi and small-world, for the same reason.
 constexpr Row kTable[] = {
     {"ring", 8, kNever, 61, 0.1953, 0.51},
     {"ring", 25, kNever, 585, 0.0209, 2.6},
@@ -82,20 +84,12 @@ constexpr Row kTable[] = {
     {"trie-pairs", 64, kNever, 39, 0.2994, 0.96},
     {"trie-pairs", 100, kNever, 39, 0.3029, 0.96},
     {"random-matching", 64, kNever, 39, 0.3003, 0.94},
-    {"random-matching", 100, kNever, 40, 0.2965, 0.97},
-    {"round-robin", 64, kNever, 37, 0.3004, 0.93},
-    {"round-robin", 100, kNever, 35, 0.3404, 0.95},
     {"one-peer-exponential:relabel=true", 64, kNever, 6, 0.9977, 0.91},
-    {"one-peer-exponential:relabel=true", 100, kNever, 29, 0.3741, 0.95},
     {"trie-groups:g=4", 64, kNever, 21, 0.4895, 0.31},
-    {"trie-groups:g=4", 100, kNever, 20, 0.5050, 0.31},
     {"trie-groups:g=8", 64, kNever, 13, 0.6685, 0.12},
     {"trie-groups:g=8", 100, kNever, 14, 0.6570, 0.14},
     {"hash-buckets:g=8", 64, kNever, 16, 0.5931, 0.2},
-    {"hash-buckets:g=8", 100, kNever, 16, 0.6077, 0.21},
-    {"expander:degree=4", 64, kNever, 91, 0.1206, 0.37},
     {"expander:degree=4", 100, kNever, 87, 0.1240, 0.38},
-    {"expander:degree=8", 64, kNever, 31, 0.3162, 0.14},
     {"expander:degree=8", 100, kNever, 31, 0.3129, 0.14},
 };
 

@@ -11,18 +11,26 @@
 namespace hobnob {
 namespace {
 
-// Small ones all; after that primes, powers of 2, and others.
-const std::vector<std::size_t> kSizes{0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
-                                      12, 13, 16, 17, 25, 31, 32, 47, 60, 79};
+// Small ones all; after that primes, powers of 2, and others; and some by chance.
+std::vector<std::size_t> sizes() {
+  std::vector<std::size_t> all{0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
+                               12, 13, 16, 17, 25, 31, 32, 47, 60, 79};
+  Rng rng({.seed = 11, .stream = 3});
+  for (int k = 0; k < 4; ++k) {
+    all.push_back(80 + rng.below(221));
+  }
+  return all;
+}
 
 struct Case {
   TopologyConfig config;
+  std::uint64_t seed = 0;  // of the view
   std::size_t size = 0;
   std::uint64_t epoch = 0;
   std::uint64_t round = 0;
   std::uint64_t deaf_percent = 0;
 
-  MembershipView view() const { return random_view(size, size + 1, 4, deaf_percent); }
+  MembershipView view() const { return random_view(size, seed, 4, deaf_percent); }
 };
 
 // Calls `body` with each configuration, size and a few rounds.
@@ -30,15 +38,17 @@ template <typename Body>
 void for_all(std::uint64_t deaf_percent, const Body& body) {
   for (const TopologyConfig& config : all_configs()) {
     const auto schedule = make_schedule(config);
-    for (const std::size_t size : kSizes) {
+    for (const std::size_t size : sizes()) {
       for (const std::uint64_t round : {0U, 3U, 1026U}) {
+        const std::uint64_t seed = mix64(1000 * size + round);
         const Case each{.config = config,
+                        .seed = seed,
                         .size = size,
                         .epoch = round / 1024,
                         .round = round,
                         .deaf_percent = deaf_percent};
         SCOPED_TRACE(name_of(config) + ", n " + std::to_string(size) + ", seed " +
-                     std::to_string(size + 1) + ", round " + std::to_string(round));
+                     std::to_string(seed) + ", round " + std::to_string(round));
         body(*schedule, each);
         if (testing::Test::HasFailure()) {
           return;

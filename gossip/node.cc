@@ -376,33 +376,4 @@ void Node::send_state(const PeerId& peer, std::uint32_t fragment) {
        payload);
 }
 
-NodeStatus Node::status() const {
-  NodeStatus status = counters_;
-  status.state = state_;
-  status.as_of = executor_.now();
-  status.self = config_.self;
-  status.incarnation = membership_.self().incarnation;
-  status.round = round_;
-  status.epoch = epoch_;
-  status.view_digest = view_digest_;
-  status.fragments = fragments_.size();
-  status.view = membership_.view();
-  for (const auto& [peer, weight] : plan_) {
-    status.partners.push_back(peer);
-  }
-  for (const auto& [peer, member] : membership_.members()) {
-    status.members.push_back(member);
-  }
-  status.edges = exchange_->stats();
-  double sum = 0.0;
-  for (const EdgeStats& edge : status.edges) {
-    sum += edge.consensus_distance;
-  }
-  status.consensus_distance =
-      status.edges.empty() ? 0.0 : sum / static_cast<double>(status.edges.size());
-  status.links = transport_.links();
-  status.exchange = exchange_->totals();
-  return status;
-}
-
 }  // namespace hobnob

@@ -29,8 +29,6 @@ const char* name_of(NodeState state);
 struct NodeStatus {
   NodeState state = NodeState::kConnecting;
   Time as_of{0};  // on the node's executor
-  PeerId self;
-  std::uint32_t incarnation = 0;
   std::size_t fragments = 0;
   std::uint64_t round = 0;
   std::uint64_t epoch = 0;

@@ -34,18 +34,6 @@ const Kind* find_kind(const std::string& name) {
   return found == kinds().end() ? nullptr : &*found;
 }
 
-Error unknown_kind(const std::string& name) {
-  std::string known;
-  for (const std::string& kind : topology_kinds()) {
-    known += (known.empty() ? "" : ", ") + kind;
-  }
-  const std::string near = nearest_word(name, topology_kinds());
-  const std::string hint = near.empty() ? "" : "; did you mean " + near + "?";
-  return make_error(ErrorCode::kInvalidArgument,
-                    "gossip.topology.kind: unknown \"%s\" (known: %s)%s", name.c_str(),
-                    known.c_str(), hint.c_str());
-}
-
 }  // namespace
 
 const std::vector<std::string>& topology_kinds() {
@@ -66,7 +54,8 @@ std::vector<std::string> topology_keys(const std::string& kind) {
 
 Result<void> validate(const TopologyConfig& config) {
   if (find_kind(config.kind) == nullptr) {
-    return unknown_kind(config.kind);
+    return make_error(ErrorCode::kInvalidArgument, "gossip.topology.kind: %s",
+                      unknown_word(config.kind, topology_kinds()).c_str());
   }
   std::vector<Range> ranges{
       {"g", config.g, 2, kMaxGroup},

@@ -143,14 +143,8 @@ const std::vector<std::string>& graph_kinds() {
 
 Result<void> validate(const GraphConfig& config) {
   if (std::ranges::find(graph_kinds(), config.kind) == graph_kinds().end()) {
-    std::string known;
-    for (const std::string& kind : graph_kinds()) {
-      known += (known.empty() ? "" : ", ") + kind;
-    }
-    const std::string near = nearest_word(config.kind, graph_kinds());
-    const std::string hint = near.empty() ? "" : "; did you mean " + near + "?";
-    return make_error(ErrorCode::kInvalidArgument, "graph kind: unknown \"%s\" (known: %s)%s",
-                      config.kind.c_str(), known.c_str(), hint.c_str());
+    return make_error(ErrorCode::kInvalidArgument, "graph kind: %s",
+                      unknown_word(config.kind, graph_kinds()).c_str());
   }
   if (config.degree < 2 || config.degree > kMaxGraphDegree || config.degree % 2 != 0) {
     return make_error(ErrorCode::kInvalidArgument,

@@ -1,12 +1,11 @@
 #include "topology/mixing_matrix.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "runtime/base/check.h"
-#include "runtime/base/hash.h"
+#include "topology/spectrum.h"
 
 namespace hobnob {
 
@@ -16,26 +15,6 @@ using Entry = MixingMatrix::Entry;
 
 bool is_before(const Entry& a, const Entry& b) {
   return a.row != b.row ? a.row < b.row : a.column < b.column;
-}
-
-double norm(const std::vector<double>& x) {
-  return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
-}
-
-double mean(const std::vector<double>& x) {
-  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-}
-
-void subtract(std::vector<double>& x, double amount) {
-  for (double& value : x) {
-    value -= amount;
-  }
-}
-
-void divide(std::vector<double>& x, double divisor) {
-  for (double& value : x) {
-    value /= divisor;
-  }
 }
 
 }  // namespace
@@ -164,54 +143,25 @@ std::vector<double> MixingMatrix::apply(const std::vector<double>& x) const {
   return y;
 }
 
-std::vector<double> MixingMatrix::apply_transposed(const std::vector<double>& x) const {
-  if (is_symmetric_) {
-    return apply(x);
+SparseMatrix MixingMatrix::to_sparse(std::size_t bystanders) const {
+  std::vector<SparseMatrix::Entry> image;
+  image.reserve(entries_.size() + size() + bystanders);
+  for (const Entry& each : entries_) {
+    image.push_back({.row = each.row, .column = each.column, .value = each.weight.value()});
   }
-  std::vector<double> y(size());
-  for (std::size_t peer = 0; peer < size(); ++peer) {
-    y[peer] = diagonal_[peer].value() * x[peer];
+  for (std::uint32_t peer = 0; peer < size() + bystanders; ++peer) {
+    image.push_back(
+        {.row = peer, .column = peer, .value = peer < size() ? diagonal_[peer].value() : 1.0});
   }
-  for (const Entry& entry : entries_) {
-    y[entry.column] += entry.weight.value() * x[entry.row];
-  }
-  return y;
+  return {size() + bystanders, std::move(image)};
 }
 
-// Follows |(W - J)' (W - J) v| / |v|: it converges too when the largest eigenvalues are +s and -s,
-// and it never falls, so a step without growth is the end.
 double MixingMatrix::spectral_gap() const {
-  constexpr int kMaxSteps = 50000;
-  constexpr double kNoGrowth = 1e-15;
-  constexpr double kNoise = 1e-14;
   if (size() <= 1) {
     return 1.0;
   }
-  std::vector<double> v(size());
-  for (std::size_t k = 0; k < size(); ++k) {
-    v[k] = static_cast<double>(mix64(k) >> 11) * 0x1.0p-53 - 0.5;
-  }
-  subtract(v, mean(v));
-  divide(v, norm(v));
-  double radius = 0.0;
-  for (int step = 0; step < kMaxSteps; ++step) {
-    for (const bool is_back : {false, true}) {
-      const double before = mean(v);
-      v = is_back ? apply_transposed(v) : apply(v);
-      subtract(v, before);
-    }
-    const double ratio = std::sqrt(norm(v));
-    if (ratio < kNoise) {
-      return 1.0;  // W = J up to rounding: nothing is left to iterate on
-    }
-    divide(v, norm(v));
-    const bool has_settled = step > 0 && ratio - radius < kNoGrowth;
-    radius = std::max(radius, ratio);
-    if (has_settled) {
-      break;
-    }
-  }
-  return 1.0 - radius;
+  MixingSequence always(size(), 1, [this](std::uint64_t /*round*/) { return to_sparse(); });
+  return 1.0 - contraction(always);
 }
 
 }  // namespace hobnob

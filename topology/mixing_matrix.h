@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "topology/rational.h"
+#include "topology/sparse_matrix.h"
 
 namespace hobnob {
 
@@ -61,14 +62,16 @@ class MixingMatrix {
   // the mean is kept to rounding of the sums wherever the diagonal was left to the constructor.
   std::vector<double> apply(const std::vector<double>& x) const;
 
+  // Its float64 image, for analysis; with `bystanders` more peers, who keep what they have.
+  SparseMatrix to_sparse(std::size_t bystanders = 0) const;
+
   // 1 - rho with rho = |W - J|_2, its largest singular value: for a symmetric W the second largest
-  // |eigenvalue|. Power iteration to about 1e-9; 1 for n <= 1. O(iterations x m).
+  // |eigenvalue|. As contraction() in topology/spectrum.h finds it; 1 for n <= 1.
   double spectral_gap() const;
 
  private:
   bool is_mirrored() const;
   bool has_weights_only() const;
-  std::vector<double> apply_transposed(const std::vector<double>& x) const;
 
   std::vector<Entry> entries_;
   std::vector<std::size_t> row_start_;  // (n + 1,)

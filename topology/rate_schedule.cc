@@ -13,26 +13,6 @@ namespace hobnob {
 
 namespace {
 
-MembershipView first_ids(std::size_t size) {
-  std::vector<PeerId> peers;
-  for (std::size_t k = 1; k <= size; ++k) {
-    peers.push_back({.high = 0, .low = k});
-  }
-  return MembershipView(std::move(peers));
-}
-
-SparseMatrix to_sparse(const MixingMatrix& matrix) {
-  std::vector<SparseMatrix::Entry> entries;
-  entries.reserve(matrix.entries().size() + matrix.size());
-  for (const MixingMatrix::Entry& each : matrix.entries()) {
-    entries.push_back({.row = each.row, .column = each.column, .value = each.weight.value()});
-  }
-  for (std::uint32_t k = 0; k < matrix.size(); ++k) {
-    entries.push_back({.row = k, .column = k, .value = matrix.diagonal(k).value()});
-  }
-  return {matrix.size(), std::move(entries)};
-}
-
 // What a buffer of CECA holds: a sum of items, and how many.
 struct Share {
   double sum = 0.0;
@@ -151,26 +131,12 @@ Rating median_of(const std::vector<Rating>& draws) {
   return rating;
 }
 
-// `matrix` with one peer more, who keeps what it has.
-SparseMatrix with_bystander(const SparseMatrix& matrix) {
-  std::vector<SparseMatrix::Entry> entries;
-  const auto size = static_cast<std::uint32_t>(matrix.size());
-  for (std::uint32_t row = 0; row < size; ++row) {
-    for (std::size_t k = 0; k < matrix.columns(row).size(); ++k) {
-      entries.push_back(
-          {.row = row, .column = matrix.columns(row)[k], .value = matrix.values(row)[k]});
-    }
-  }
-  entries.push_back({.row = size, .column = size, .value = 1.0});
-  return {matrix.size() + 1, std::move(entries)};
-}
-
 }  // namespace
 
 MixingSequence sequence_of(const Schedule& schedule, const MembershipView& view) {
   return {view.size(), schedule.period(static_cast<std::uint32_t>(view.size())),
           [&schedule, view](std::uint64_t round) {
-            return to_sparse(schedule.matrix(view, epoch_of(round), round));
+            return schedule.matrix(view, epoch_of(round), round).to_sparse();
           }};
 }
 
@@ -187,7 +153,7 @@ Rating rate_schedule(const TopologyConfig& config, std::size_t size, const Ratin
     TopologyConfig drawn = config;
     drawn.seed += draw;
     const std::unique_ptr<Schedule> schedule = make_schedule(drawn);
-    MixingSequence rounds = sequence_of(*schedule, first_ids(size));
+    MixingSequence rounds = sequence_of(*schedule, MembershipView::numbered(size));
     ratings.push_back(rate(rounds, rating));
   }
   return median_of(ratings);
@@ -198,13 +164,13 @@ ViewDisagreement rate_newcomer(const TopologyConfig& config,
                                double known_by,
                                std::uint64_t seed) {
   const std::unique_ptr<Schedule> schedule = make_schedule(config);
-  MixingSequence fresh = sequence_of(*schedule, first_ids(size + 1));
+  MixingSequence fresh = sequence_of(*schedule, MembershipView::numbered(size + 1));
   // The newcomer's id is the greatest, so that the others keep their ranks.
-  const MembershipView old_view = first_ids(size);
-  MixingSequence stale(
-      size + 1, schedule->period(static_cast<std::uint32_t>(size)), [&](std::uint64_t round) {
-        return with_bystander(to_sparse(schedule->matrix(old_view, epoch_of(round), round)));
-      });
+  const MembershipView old_view = MembershipView::numbered(size);
+  MixingSequence stale(size + 1, schedule->period(static_cast<std::uint32_t>(size)),
+                       [&](std::uint64_t round) {
+                         return schedule->matrix(old_view, epoch_of(round), round).to_sparse(1);
+                       });
   Rng rng({.seed = seed, .stream = 0x6E6577});
   std::vector<bool> holds_fresh(size + 1);
   for (std::size_t k = 0; k < size; ++k) {

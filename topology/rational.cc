@@ -29,6 +29,10 @@ Weight lowest_terms(Int128 numerator, Int128 denominator) {
 
 }  // namespace
 
+std::string Weight::text() const {
+  return std::to_string(numerator) + "/" + std::to_string(denominator);
+}
+
 Weight make_weight(std::uint64_t numerator, std::uint64_t denominator) {
   return lowest_terms(Int128{numerator}, Int128{denominator});
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace hobnob {
 
@@ -10,6 +11,9 @@ struct Weight {
   std::uint32_t denominator = 1;
 
   double value() const { return static_cast<double>(numerator) / static_cast<double>(denominator); }
+
+  // "1/3".
+  std::string text() const;
 
   bool is_zero() const { return numerator == 0; }
 

@@ -49,18 +49,21 @@ std::vector<RoundPlan> Schedule::plans(const MembershipView& view,
 MixingMatrix Schedule::matrix(const MembershipView& view,
                               std::uint64_t epoch,
                               std::uint64_t round) const {
-  const std::vector<RoundPlan> all = plans(view, epoch, round);
+  return matrix_of(plans(view, epoch, round));
+}
+
+MixingMatrix matrix_of(const std::vector<RoundPlan>& plans) {
   // What the others say that each peer takes of them; in their order, as its own plan is.
-  std::vector<std::vector<Entry>> offered(all.size());
-  for (std::uint32_t self = 0; self < all.size(); ++self) {
-    for (const Exchange& exchange : all[self].partners) {
+  std::vector<std::vector<Entry>> offered(plans.size());
+  for (std::uint32_t self = 0; self < plans.size(); ++self) {
+    for (const Exchange& exchange : plans[self].partners) {
       offered[exchange.peer].push_back(
           {.row = exchange.peer, .column = self, .weight = exchange.out});
     }
   }
   std::vector<Entry> entries;
-  for (std::uint32_t self = 0; self < all.size(); ++self) {
-    const std::vector<Exchange>& partners = all[self].partners;
+  for (std::uint32_t self = 0; self < plans.size(); ++self) {
+    const std::vector<Exchange>& partners = plans[self].partners;
     HOBNOB_CHECK(offered[self].size() == partners.size(), "plans are not mutual");
     for (std::size_t k = 0; k < partners.size(); ++k) {
       Entry entry = offered[self][k];
@@ -69,7 +72,7 @@ MixingMatrix Schedule::matrix(const MembershipView& view,
       entries.push_back(entry);
     }
   }
-  return {view.size(), std::move(entries)};
+  return {plans.size(), std::move(entries)};
 }
 
 std::optional<std::uint32_t> Schedule::exact_period(std::uint32_t /*size*/) const {

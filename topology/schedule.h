@@ -102,6 +102,9 @@ class Schedule {
                                             std::uint64_t round) const;
 };
 
+// W of the plans of one round, by rank, as Schedule::matrix() gives it.
+MixingMatrix matrix_of(const std::vector<RoundPlan>& plans);
+
 // `config` must be valid.
 std::unique_ptr<Schedule> make_schedule(const TopologyConfig& config);
 

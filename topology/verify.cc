@@ -24,14 +24,6 @@ MembershipView ids(const std::vector<std::uint64_t>& numbers) {
   return MembershipView(std::move(peers));
 }
 
-MembershipView first_ids(std::uint32_t count) {
-  std::vector<std::uint64_t> numbers;
-  for (std::uint32_t k = 1; k <= count; ++k) {
-    numbers.push_back(k);
-  }
-  return ids(numbers);
-}
-
 // Empty: all is well.
 using Problem = std::string;
 
@@ -109,7 +101,7 @@ Check check_tries() {
 }
 
 bool is_exact(const Schedule& schedule, std::uint32_t size, std::uint64_t phase) {
-  const MembershipView view = first_ids(size);
+  const MembershipView view = MembershipView::numbered(size);
   std::vector<MixingMatrix> rounds;
   // One peer has nothing to do; a round of nothing still is J.
   const std::uint32_t period = std::max(1U, schedule.exact_period(size).value_or(0));

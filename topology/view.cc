@@ -56,6 +56,15 @@ MembershipView::MembershipView(std::vector<ViewMember> members) {
   digest_ = hash_bytes(std::as_bytes(std::span(words)), digest_);
 }
 
+MembershipView MembershipView::numbered(std::size_t size) {
+  std::vector<PeerId> peers;
+  peers.reserve(size);
+  for (std::size_t id = 1; id <= size; ++id) {
+    peers.push_back({.high = 0, .low = id});
+  }
+  return MembershipView(std::move(peers));
+}
+
 std::optional<std::uint32_t> MembershipView::rank(const PeerId& peer) const {
   const auto place = std::ranges::lower_bound(peers_, peer);
   if (place == peers_.end() || *place != peer) {

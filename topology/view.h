@@ -27,6 +27,8 @@ class MembershipView {
   MembershipView() = default;
   // All in one site, all listening. Duplicates are dropped. O(n log n).
   explicit MembershipView(std::vector<PeerId> peers);
+  // The ids 1 .. size, which are their own hash keys: for looking at schedules.
+  static MembershipView numbered(std::size_t size);
   // Of members with one id the least stays, by site and then by can_listen.
   explicit MembershipView(std::vector<ViewMember> members);
 

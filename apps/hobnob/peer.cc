@@ -205,23 +205,10 @@ void LivePeer::watch_signals() {
   }
 }
 
-// Where to look for the swarm in a later life.
-std::vector<Endpoint> addresses_of(const NodeStatus& status) {
-  constexpr std::size_t kMost = 64;
-  std::vector<Endpoint> addresses;
-  for (const Member& member : status.members) {
-    if (!is_gone(member.record.state) && member.record.peer != status.self &&
-        addresses.size() < kMost) {
-      addresses.push_back(member.record.address);
-    }
-  }
-  return addresses;
-}
-
 // Gossip thread: the newest status goes to the loop thread.
 void LivePeer::share_status() {
   NodeStatus status = core_->node().status();
-  saver_->set_membership(status.incarnation, addresses_of(status));
+  saver_->set_members(status.members);
   const bool is_idle =
       status.state == NodeState::kWaiting || status.state == NodeState::kConnecting;
   gossip_->after(is_idle ? kIdleInterval : kReportInterval, [this] { share_status(); });

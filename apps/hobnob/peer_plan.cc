@@ -9,6 +9,7 @@
 #include "apps/hobnob/identity.h"
 #include "gossip/membership.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 
 namespace hobnob {
 
@@ -166,13 +167,12 @@ Result<PeerPlan> make_peer_plan(const PeerOptions& options) {
   if (!state.ok()) {
     return state.error();
   }
-  if (!std::ranges::all_of(plan.name, [](char c) { return c >= ' ' && c <= '~'; })) {
+  if (!is_printable(plan.name)) {
     return make_error(ErrorCode::kInvalidArgument,
                       "--name: printable ASCII only, at most %zu characters", kMaxNameBytes);
   }
   plan.site = options.site;
-  if (plan.site.size() > kMaxSiteBytes ||
-      !std::ranges::all_of(plan.site, [](char c) { return c >= ' ' && c <= '~'; })) {
+  if (plan.site.size() > kMaxSiteBytes || !is_printable(plan.site)) {
     return make_error(ErrorCode::kInvalidArgument,
                       "--site: printable ASCII only, at most %zu characters", kMaxSiteBytes);
   }

@@ -2,24 +2,15 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <map>
 
 #include "apps/hobnob/sim_swarm.h"
+#include "runtime/base/text.h"
 
 namespace hobnob {
 
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 // A number and the unit behind it; the unit's factor is looked up in `units`.
 struct Unit {
@@ -55,8 +46,8 @@ bool parse_duration(const std::string& text, Duration& duration) {
 }
 
 bool parse_index(const std::string& text, std::size_t& index) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), index);
-  return code == std::errc() && end == text.data() + text.size() && index < 100'000;
+  index = parse_number<std::size_t>(text).value_or(SIZE_MAX);
+  return index < 100'000;
 }
 
 // "TIME" or "TIME+LENGTH".

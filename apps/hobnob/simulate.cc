@@ -11,6 +11,7 @@
 #include "apps/hobnob/line_file.h"
 #include "apps/hobnob/sim_swarm.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/wire/messages.h"
 
 namespace hobnob {
@@ -53,10 +54,8 @@ Result<SimConfig> make_config(const SimulateOptions& options, const Job& job) {
     return speeds.error();
   }
   config.speeds = speeds.value();
-  for (std::size_t at = 0; !options.sites.empty() && at <= options.sites.size();) {
-    const std::size_t end = std::min(options.sites.find(',', at), options.sites.size());
-    config.sites.push_back(options.sites.substr(at, end - at));
-    at = end + 1;
+  if (!options.sites.empty()) {
+    config.sites = split(options.sites, ',');
   }
   for (const std::string& site : config.sites) {
     if (site.empty() || site.size() > kMaxSiteBytes) {

@@ -24,13 +24,23 @@ StateSaver::~StateSaver() {
   }
 }
 
-void StateSaver::set_membership(std::uint32_t incarnation, std::vector<Endpoint> known) {
-  if (store_ != nullptr) {
-    disk_->post([this, incarnation, known = std::move(known)] {
-      who_.incarnation = incarnation;
-      who_.known = known;
-    });
+void StateSaver::set_members(const std::vector<Member>& members) {
+  if (store_ == nullptr) {
+    return;
   }
+  std::uint32_t incarnation = 0;
+  std::vector<Endpoint> known;
+  for (const Member& member : members) {
+    if (member.record.peer == who_.id) {
+      incarnation = member.record.incarnation;
+    } else if (!is_gone(member.record.state) && known.size() < kMaxKnownPeers) {
+      known.push_back(member.record.address);
+    }
+  }
+  disk_->post([this, incarnation, known = std::move(known)] {
+    who_.incarnation = incarnation;
+    who_.known = known;
+  });
 }
 
 void StateSaver::offer(const Trainer& trainer) {
@@ -39,8 +49,8 @@ void StateSaver::offer(const Trainer& trainer) {
   }
   next_ = std::chrono::steady_clock::now() + interval_;
   is_saving_ = true;
-  disk_->post([this, state = trainer.state()] {
-    who_.trainer = state;
+  disk_->post([this, state = trainer.state()]() mutable {
+    who_.trainer = std::move(state);
     const Result<void> done = store_->save(who_);
     if (!done.ok()) {
       log_warn("%s; training goes on", done.error().message.c_str());

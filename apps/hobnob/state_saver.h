@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/hobnob/state_store.h"
+#include "gossip/membership.h"
 #include "runtime/loop/executor.h"
 
 namespace hobnob {
@@ -20,8 +21,8 @@ class StateSaver {
   StateSaver(const StateSaver&) = delete;
   StateSaver& operator=(const StateSaver&) = delete;
 
-  // What the gossip side has to tell of this peer and the others; gossip thread.
-  void set_membership(std::uint32_t incarnation, std::vector<Endpoint> known);
+  // What the member list says of this peer and of where the others are; gossip thread.
+  void set_members(const std::vector<Member>& members);
 
   // Train thread: saves if it is time, the first time at once.
   void offer(const Trainer& trainer);

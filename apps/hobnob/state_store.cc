@@ -22,7 +22,6 @@ namespace {
 constexpr std::string_view kMagic = "hobnobST";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint64_t kMaxStateBytes = std::uint64_t{1} << 40U;
-constexpr std::uint64_t kMaxKnown = 64;
 
 Error cannot(ErrorCode code, const std::string& directory, const std::string& what) {
   return make_error(code, "--state %s: %s: %s", directory.c_str(), what.c_str(),
@@ -144,13 +143,13 @@ Result<SavedPeer> decode_saved_peer(ByteSpan bytes) {
   const auto job_bytes = in.get<std::uint64_t>();
   peer.name = in.get_text(kMaxNameBytes);
   const auto known = in.get<std::uint8_t>();
-  for (std::uint64_t k = 0; k < known && k < kMaxKnown && in.ok(); ++k) {
+  for (std::uint64_t k = 0; k < known && k < kMaxKnownPeers && in.ok(); ++k) {
     Endpoint endpoint;
     endpoint.host = in.get_text(kMaxHostBytes);
     endpoint.port = in.get<std::uint16_t>();
     peer.known.push_back(std::move(endpoint));
   }
-  if (!in.ok() || known > kMaxKnown || type > 1 || peer.incarnation >= kMaxIncarnation ||
+  if (!in.ok() || known > kMaxKnownPeers || type > 1 || peer.incarnation >= kMaxIncarnation ||
       count > in.left() || optimizer_bytes > in.left() || job_bytes > in.left()) {
     return malformed;
   }

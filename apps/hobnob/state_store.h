@@ -12,13 +12,15 @@
 
 namespace hobnob {
 
+inline constexpr std::size_t kMaxKnownPeers = 64;
+
 // What a peer leaves for its next life.
 struct SavedPeer {
   PeerId id;
   std::string name;
   std::uint32_t incarnation = 0;
   std::uint32_t shard = 0;
-  std::vector<Endpoint> known;  // where other members were, at most 64
+  std::vector<Endpoint> known;  // where other members were, at most kMaxKnownPeers
   std::string job;              // its canonical document
   TrainerState trainer;
 };

@@ -1,9 +1,9 @@
 #include "apps/hobnob/status_pages.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "apps/hobnob/topology_spec.h"
+#include "runtime/base/text.h"
 #include "topology/schedule.h"
 
 namespace hobnob {
@@ -121,7 +121,7 @@ Json edges_document(const PeerBoard& board) {
         json.set("suspicion", member.suspicion.empty() ? Json() : Json(member.suspicion));
       }
     }
-    json.set("weight", format("%u/%u", edge.weight.numerator, edge.weight.denominator));
+    json.set("weight", edge.weight.text());
     json.set("seq", count(edge.seq)).set("transactions", count(edge.transactions));
     json.set("replica_hash", format("%016llx", static_cast<unsigned long long>(edge.replica_hash)));
     json.set("replica_hash_seq", count(edge.replica_hash_seq));
@@ -310,11 +310,11 @@ HttpResponse serve_status(const PeerBoard& board, const HttpRequest& request) {
     const auto since = request.query.find("since");
     std::uint64_t round = 0;
     if (since != request.query.end()) {
-      const std::string& text = since->second;
-      const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), round);
-      if (code != std::errc() || end != text.data() + text.size()) {
+      const auto number = parse_number<std::uint64_t>(since->second);
+      if (!number) {
         return bad_request("since: a round number");
       }
+      round = *number;
     }
     return json_response(history_document(board, round, since != request.query.end()));
   }

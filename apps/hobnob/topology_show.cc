@@ -18,10 +18,6 @@ constexpr std::size_t kMaxShownPeers = 4096;
 constexpr std::uint64_t kMaxShownRounds = 1024;
 constexpr std::size_t kMaxShownLinks = 500'000;
 
-std::string text_of(const Weight& weight) {
-  return format("%u/%u", weight.numerator, weight.denominator);
-}
-
 // One round as it is shown: groups as sets, everything else as links.
 TopologyPicture::Round shown_round(const Schedule& schedule,
                                    const MembershipView& view,
@@ -38,7 +34,7 @@ TopologyPicture::Round shown_round(const Schedule& schedule,
     }
   }
   shown.groups.assign(groups.begin(), groups.end());
-  const MixingMatrix matrix = schedule.matrix(view, epoch_of(round), round);
+  const MixingMatrix matrix = matrix_of(plans);
   const auto are_grouped = [&](std::uint32_t a, std::uint32_t b) {
     return plans[a].group.size() > 2 && std::ranges::binary_search(plans[a].group, b);
   };
@@ -48,7 +44,7 @@ TopologyPicture::Round shown_round(const Schedule& schedule,
       shown.links.push_back({.from = entry.column,
                              .to = entry.row,
                              .is_directed = !matrix.is_symmetric(),
-                             .weight = text_of(entry.weight)});
+                             .weight = entry.weight.text()});
     }
   }
   std::ranges::sort(shown.links, {}, [](const TopologyPicture::Link& link) {

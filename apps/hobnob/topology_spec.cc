@@ -1,10 +1,10 @@
 #include "apps/hobnob/topology_spec.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "apps/hobnob/read_file.h"
 #include "runtime/base/object_reader.h"
+#include "runtime/base/text.h"
 #include "topology/graph_file.h"
 
 namespace hobnob {
@@ -34,37 +34,24 @@ struct TopologyFlag {
 constexpr TopologyFlag kTopologyFlags[] = {{"relabel", &TopologyConfig::relabel},
                                            {"shuffled", &TopologyConfig::shuffled}};
 
-template <typename Number>
-bool read_whole(std::string_view text, Number& value) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return code == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
+Json number_or_text(const std::string& text) {
+  const auto number = parse_number<std::int64_t>(text);
+  return number ? Json(*number) : Json(text);
 }
 
 // What a value of a command line would be in a job.
 Json spec_value(const std::string& key, const std::string& text) {
-  std::int64_t number = 0;
   if (key == "dims") {
     Json list(Json::Array{});
     for (const std::string& each : split(text, 'x')) {
-      list.push(read_whole(std::string_view(each), number) ? Json(number) : Json(each));
+      list.push(number_or_text(each));
     }
     return list;
   }
   if (text == "true" || text == "false") {
     return text == "true";
   }
-  return read_whole(std::string_view(text), number) ? Json(number) : Json(text);
+  return number_or_text(text);
 }
 
 }  // namespace
@@ -213,29 +200,30 @@ Result<std::vector<std::size_t>> parse_counts(const std::string& text,
                                               std::size_t high) {
   std::vector<std::size_t> counts;
   for (const std::string& each : split(text, ',')) {
-    std::size_t count = 0;
-    if (!read_whole(std::string_view(each), count) || count < low || count > high) {
+    const auto count = parse_number<std::size_t>(each);
+    if (!count || *count < low || *count > high) {
       return make_error(ErrorCode::kInvalidArgument,
                         "%s %s: \"%s\" is not a number from %zu to %zu", what.c_str(), text.c_str(),
                         each.c_str(), low, high);
     }
-    counts.push_back(count);
+    counts.push_back(*count);
   }
   return counts;
 }
 
 Result<MembershipView> numbered_view(std::size_t peers, const std::string& sites) {
-  std::vector<std::size_t> sizes{peers};
-  if (!sites.empty()) {
-    const std::vector<std::string> grid = split(sites, 'x');
-    const auto counts =
-        parse_counts(grid.size() == 2 ? grid[0] + "," + grid[1] : sites, "--sites", 1, peers);
-    if (!counts.ok()) {
-      return counts.error();
-    }
-    sizes = grid.size() == 2 ? std::vector<std::size_t>(counts.value()[0], counts.value()[1])
-                             : counts.value();
+  if (sites.empty()) {
+    return MembershipView::numbered(peers);
   }
+  const std::vector<std::string> grid = split(sites, 'x');
+  const auto counts =
+      parse_counts(grid.size() == 2 ? grid[0] + "," + grid[1] : sites, "--sites", 1, peers);
+  if (!counts.ok()) {
+    return counts.error();
+  }
+  const std::vector<std::size_t> sizes =
+      grid.size() == 2 ? std::vector<std::size_t>(counts.value()[0], counts.value()[1])
+                       : counts.value();
   std::vector<ViewMember> members;
   for (std::uint32_t site = 0; site < sizes.size(); ++site) {
     for (std::size_t k = 0; k < sizes[site] && members.size() <= peers; ++k) {
@@ -252,17 +240,14 @@ Result<MembershipView> numbered_view(std::size_t peers, const std::string& sites
 
 Result<RoundRange> parse_rounds(const std::string& text, const std::string& what) {
   const std::size_t dots = text.find("..");
-  RoundRange range;
-  bool good = read_whole(std::string_view(text).substr(0, dots), range.first);
-  range.last = range.first;
-  if (dots != std::string::npos) {
-    good = good && read_whole(std::string_view(text).substr(dots + 2), range.last);
-  }
-  if (!good || range.last < range.first || range.last == UINT64_MAX) {
+  const auto first = parse_number<std::uint64_t>(text.substr(0, dots));
+  const auto last =
+      dots == std::string::npos ? first : parse_number<std::uint64_t>(text.substr(dots + 2));
+  if (!first || !last || *last < *first || *last == UINT64_MAX) {
     return make_error(ErrorCode::kInvalidArgument, "%s %s: write 3 or 0..7", what.c_str(),
                       text.c_str());
   }
-  return range;
+  return RoundRange{*first, *last};
 }
 
 }  // namespace hobnob

@@ -37,4 +37,13 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   return best;
 }
 
+std::string unknown_word(std::string_view word, const std::vector<std::string>& known) {
+  std::string text = "unknown \"" + std::string(word) + "\" (known: ";
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    text += (k == 0 ? "" : ", ") + known[k];
+  }
+  const std::string near = nearest_word(word, known);
+  return text + ")" + (near.empty() ? "" : "; did you mean " + near + "?");
+}
+
 }  // namespace hobnob

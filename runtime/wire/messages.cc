@@ -1,6 +1,7 @@
 #include "runtime/wire/messages.h"
 
 #include "runtime/base/check.h"
+#include "runtime/base/text.h"
 
 namespace hobnob {
 
@@ -31,16 +32,6 @@ void put_endpoint(ByteWriter& writer, const Endpoint& endpoint) {
 Endpoint get_endpoint(ByteReader& reader) {
   std::string host = reader.get_text(kMaxHostBytes);
   return Endpoint{std::move(host), reader.get<std::uint16_t>()};
-}
-
-// Names reach terminals and logs: printable ASCII only.
-bool is_printable(const std::string& text) {
-  for (const char c : text) {
-    if (c < ' ' || c > '~') {
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace

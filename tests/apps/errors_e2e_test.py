@@ -9,35 +9,26 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.processes import HOBNOB, Peer, example_job, run, run_tests  # noqa: E402
+from support.processes import PeersTest, example_job, run, run_tests  # noqa: E402
 
 DATA = "/usr/share/datasets/fashion-mnist"
 
 
-class ErrorsTest(unittest.TestCase):
+class ErrorsTest(PeersTest):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
+        super().setUp()
         self.before = set(os.listdir("/tmp"))
-        self.peers = []
 
     def tearDown(self):
-        for peer in self.peers:
-            peer.kill()
-        self.folder.cleanup()
+        super().tearDown()
         left = [name for name in set(os.listdir("/tmp")) - self.before if name.startswith("hobnob-job-")]
         self.assertEqual(left, [], "files left behind")
 
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
     def write_job(self, **changes):
-        with open(self.path("job.json"), "w") as file:
-            json.dump(example_job(**changes), file)
-        return self.path("job.json")
+        return self.write("job.json", json.dumps(example_job(**changes)))
 
     def refuse(self, done, *words, codes=(2,)):
         self.assertIn(done.returncode, codes, done.stderr)
@@ -46,11 +37,6 @@ class ErrorsTest(unittest.TestCase):
         self.assertEqual(len(lines), 1, done.stderr)
         for word in words:
             self.assertIn(word, lines[0])
-
-    def start(self, *arguments):
-        peer = Peer(*arguments)
-        self.peers.append(peer)
-        return peer.addresses()
 
     def start_quadratic(self):
         job = self.write_job(name="quadratic", workload__curvature=[[1.0], [2.0]], workload__target=[[1.0], [0.0]])

@@ -6,11 +6,10 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.processes import Peer, example_job, run_tests  # noqa: E402
+from support.processes import PeersTest, example_job, run_tests  # noqa: E402
 
 NETWORK = "10.77.0.0/24"
 
@@ -20,7 +19,7 @@ def ip(*arguments):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: network namespaces need root")
-class NetworkTest(unittest.TestCase):
+class NetworkTest(PeersTest):
     def setUp(self):
         self.spaces = [f"hob{os.getpid()}{side}" for side in "ab"]
         for space in self.spaces:
@@ -35,30 +34,25 @@ class NetworkTest(unittest.TestCase):
         for space in self.spaces:
             if not any("state UP" in ip("-n", space, "link", "show", "veth0").stdout for _ in range(500)):
                 self.skipTest("SKIPPED: the veth pair does not come up")
-        self.folder = tempfile.TemporaryDirectory()
-        self.peers = []
+        super().setUp()
 
     def tearDown(self):
-        for peer in self.peers:
-            peer.kill()
+        super().tearDown()
         for space in self.spaces:
             ip("netns", "del", space)
-        self.folder.cleanup()
 
     def inside(self, number, *command):
         return ["ip", "netns", "exec", self.spaces[number], *command]
 
-    def start(self, number, *arguments):
-        peer = Peer(*arguments, prefix=self.inside(number))
-        self.peers.append(peer)
-        return peer.addresses()
+    def start_in(self, number, *arguments):
+        return self.start(*arguments, prefix=self.inside(number))
 
     def start_two(self, *arguments):
         job = os.path.join(self.folder.name, "job.json")
         with open(job, "w") as file:
             json.dump(example_job("fashion-mlp", rounds=1_000_000), file)
-        first = self.start(0, "--job", job, "--listen", "10.77.0.1:0", *arguments)
-        second = self.start(1, "--bootstrap", first.listen, "--listen", "10.77.0.2:0", "--min-peers", 2, *arguments)
+        first = self.start_in(0, "--job", job, "--listen", "10.77.0.1:0", *arguments)
+        second = self.start_in(1, "--bootstrap", first.listen, "--listen", "10.77.0.2:0", "--min-peers", 2, *arguments)
         return first, second
 
     def page(self, number, peer, page):

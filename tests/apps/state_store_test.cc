@@ -169,7 +169,10 @@ TEST_F(StateStoreTest, TheLastSaveHoldsWhatNeighboursGaveAndTheTrainerHasNot) {
   ASSERT_TRUE(store.ok());
   {
     StateSaver saver(&store.value(), example(), 1000.0);
-    saver.set_membership(9, {{"192.0.2.9", 9}});
+    saver.set_members(
+        {{.record = {.peer = example().id, .incarnation = 9}},
+         {.record = {.peer = {1, 1}, .state = MemberState::kLeft, .address = {"gone", 1}}},
+         {.record = {.peer = {1, 2}, .address = {"192.0.2.9", 9}}}});
     saver.offer(trainer);  // the first save does not wait for the interval
     const std::vector<double> pending{0.25, -0.5};
     ASSERT_TRUE(saver.finish(trainer, ConstVec(std::span<const double>(pending))).ok());

@@ -5,38 +5,20 @@ import os
 import pathlib
 import signal
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.processes import Peer, Process, cpu_seconds, example_job, run, run_tests  # noqa: E402
+from support.processes import PeersTest, Process, cpu_seconds, example_job, run, run_tests  # noqa: E402
 
 DATA = "/usr/share/datasets/fashion-mnist"
 DEADLINE_MS = 300  # gossip.deadline_ms of hybrid mode
 HAS_DATA = os.path.isdir(DATA)
 
 
-class SwarmTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.peers = []
-
-    def tearDown(self):
-        for peer in self.peers:
-            peer.kill()
-        self.folder.cleanup()
-
+class SwarmTest(PeersTest):
     def write_job(self, **changes):
-        path = os.path.join(self.folder.name, f"job{len(os.listdir(self.folder.name))}.json")
-        with open(path, "w") as file:
-            json.dump(example_job(**changes), file)
-        return path
-
-    def start(self, *arguments):
-        peer = Peer(*arguments)
-        self.peers.append(peer)
-        return peer.addresses()
+        return self.write(f"job{len(os.listdir(self.folder.name))}.json", json.dumps(example_job(**changes)))
 
     def start_swarm(self, job, count):
         first = self.start("--job", job, "--min-peers", count, "--name", "peer0", "--shard", 0)

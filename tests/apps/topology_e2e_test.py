@@ -4,33 +4,16 @@ import json
 import os
 import pathlib
 import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.processes import Peer, example_job, run, run_tests  # noqa: E402
+from support.processes import PeersTest, example_job, run, run_tests  # noqa: E402
 
 QUADRATIC = {"workload__curvature": [[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]],
              "workload__target": [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]}
 
 
-class TopologyTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.peers = []
-
-    def tearDown(self):
-        for peer in self.peers:
-            peer.kill()
-        self.folder.cleanup()
-
-    def write(self, name, text):
-        path = os.path.join(self.folder.name, name)
-        with open(path, "w") as file:
-            file.write(text)
-        return path
-
+class TopologyTest(PeersTest):
     def topology(self, *arguments, timeout=60):
         done = run("topology", *arguments, timeout=timeout)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -168,21 +151,17 @@ class TopologyTest(unittest.TestCase):
     def test_a_graph_file_travels_with_the_job(self):
         self.write("ring.edges", "0 1\n1 2\n2 0\n")
         job = self.write_job(rounds=1_000_000, gossip__topology={"kind": "file", "path": "ring.edges"}, target=None)
-        first = Peer("--job", job, "--min-peers", 3).addresses()
-        self.peers.append(first)
+        first = self.start("--job", job, "--min-peers", 3)
         os.remove(os.path.join(self.folder.name, "ring.edges"))
         for _ in range(2):
-            self.peers.append(Peer("--bootstrap", first.listen).addresses())
+            self.start("--bootstrap", first.listen)
         first.wait_until(lambda status: status["rounds_done"] > 30 and status["members"] == 3)
         self.assertEqual(len(first.get("/topology")["partners"]), 2)
 
     def test_peers_that_cannot_be_dialed_never_form_an_edge(self):
         job = self.write_job(rounds=1_000_000, gossip__topology={"kind": "complete"}, target=None)
-        first = Peer("--job", job, "--min-peers", 3, "--site", "home").addresses()
-        self.peers.append(first)
-        hidden = [Peer("--bootstrap", first.listen, "--advertise", "none", "--site", "away").addresses()
-                  for _ in range(2)]
-        self.peers.extend(hidden)
+        first = self.start("--job", job, "--min-peers", 3, "--site", "home")
+        hidden = [self.start("--bootstrap", first.listen, "--advertise", "none", "--site", "away") for _ in range(2)]
         ids = [peer.wait_until(lambda status: status["rounds_done"] > 30 and status["members"] == 3)["peer"]
                for peer in hidden]
         for peer, other in ((hidden[0], ids[1]), (hidden[1], ids[0])):

@@ -13,15 +13,6 @@
 
 namespace hobnob {
 
-// Ids 1 .. n, which are their own hash keys.
-inline MembershipView numbered_view(std::size_t n) {
-  std::vector<PeerId> peers;
-  for (std::uint64_t id = 1; id <= n; ++id) {
-    peers.push_back({.high = 0, .low = id});
-  }
-  return MembershipView(std::move(peers));
-}
-
 // Ids as a job has them: 128 bits without a pattern.
 inline std::vector<PeerId> unordered_peers(std::size_t n, std::uint64_t seed) {
   Rng rng({.seed = seed, .stream = 1});

@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 import urllib.request
@@ -100,6 +101,32 @@ class Peer(Process):
             if time.monotonic() > limit:
                 raise AssertionError(f"not within {seconds} s: {document}\n{self.log}")
             self.read(0.05)
+
+
+class PeersTest(unittest.TestCase):
+    """A folder, and peers that end with the test."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.peers = []
+
+    def tearDown(self):
+        for peer in self.peers:
+            peer.kill()
+        self.folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def start(self, *arguments, **options):
+        peer = Peer(*arguments, **options)
+        self.peers.append(peer)
+        return peer.addresses()
 
 
 def cpu_seconds(pid):

@@ -17,7 +17,7 @@ namespace hobnob {
 namespace {
 
 Graph graph_of(const std::string& kind, std::size_t size) {
-  return make_graph({.kind = kind, .degree = 4}, numbered_view(size));
+  return make_graph({.kind = kind, .degree = 4}, MembershipView::numbered(size));
 }
 
 double metropolis_rho(const Graph& graph) {

@@ -28,7 +28,7 @@ Ranks ranks_of(const Graph& graph, std::uint32_t rank) {
 }
 
 Graph graph_of(const std::string& kind, std::size_t size) {
-  return make_graph({.kind = kind}, numbered_view(size));
+  return make_graph({.kind = kind}, MembershipView::numbered(size));
 }
 
 std::set<IdPair> id_edges(const GraphConfig& config, const MembershipView& view) {
@@ -91,7 +91,8 @@ TEST(GraphKinds, DependOnTheSetOfIdsAndTheSeedOnly) {
     EXPECT_EQ(make_graph({.kind = kind, .seed = 7}, same), graph);
     const bool is_drawn = kind == "erdos-renyi" || kind == "expander" || kind == "small-world";
     EXPECT_EQ(make_graph({.kind = kind, .seed = 8}, view) != graph, is_drawn);
-    EXPECT_EQ(make_graph({.kind = kind, .seed = 7}, numbered_view(41)) != graph, is_drawn);
+    EXPECT_EQ(make_graph({.kind = kind, .seed = 7}, MembershipView::numbered(41)) != graph,
+              is_drawn);
   }
 }
 
@@ -126,7 +127,8 @@ TEST(GraphKinds, ByPositionHaveTheNeighboursOfTheirDefinition) {
   EXPECT_EQ(ranks_of(graph_of("hypercube", 6), 5), (Ranks{1, 4}));             // 7 is not there
   EXPECT_EQ(ranks_of(graph_of("exponential", 8), 0), (Ranks{1, 2, 4, 6, 7}));
   EXPECT_EQ(ranks_of(graph_of("directed-exponential", 6), 4), (Ranks{0, 2, 5}));
-  EXPECT_EQ(sources_of({.kind = "directed-exponential"}, numbered_view(6), 4), (Ranks{0, 2, 3}));
+  EXPECT_EQ(sources_of({.kind = "directed-exponential"}, MembershipView::numbered(6), 4),
+            (Ranks{0, 2, 3}));
   EXPECT_EQ(ranks_of(graph_of("star", 4), 0), (Ranks{1, 2, 3}));
   EXPECT_EQ(ranks_of(graph_of("star", 4), 2), (Ranks{0}));
   EXPECT_EQ(graph_of("complete", 31).edge_count(), 31U * 30 / 2);
@@ -143,7 +145,8 @@ TEST(GraphKinds, KeepToTheirDegree) {
     EXPECT_LE(graph_of("exponential", size).max_degree(), 2 * levels);
     EXPECT_EQ(graph_of("directed-exponential", size).max_degree(), levels);
     for (const std::uint32_t degree : {2U, 4U, 8U, 64U}) {
-      EXPECT_LE(make_graph({.degree = degree}, numbered_view(size)).max_degree(), degree);
+      EXPECT_LE(make_graph({.degree = degree}, MembershipView::numbered(size)).max_degree(),
+                degree);
     }
   }
 }
@@ -169,7 +172,7 @@ TEST(ExpanderGraph, IsTheUnionOfCyclesInOrderOfHash) {
 }
 
 TEST(ExpanderGraph, MatchesGoldenVectors) {
-  const Graph graph = make_graph({.degree = 4, .seed = 3}, numbered_view(10));
+  const Graph graph = make_graph({.degree = 4, .seed = 3}, MembershipView::numbered(10));
   const std::vector<Ranks> expected{{2, 3, 5, 8}, {3, 4, 7, 8}, {0, 4, 6, 9}, {0, 1, 4, 8},
                                     {1, 2, 3, 7}, {0, 6, 7, 9}, {2, 5, 8, 9}, {1, 4, 5, 9},
                                     {0, 1, 3, 6}, {2, 5, 6, 7}};
@@ -180,9 +183,10 @@ TEST(ExpanderGraph, MatchesGoldenVectors) {
 
 TEST(ExpanderGraph, IsCompleteUpToDegreePlusOne) {
   for (std::size_t size = 0; size <= 9; ++size) {
-    EXPECT_EQ(make_graph({.degree = 8}, numbered_view(size)), graph_of("complete", size));
+    EXPECT_EQ(make_graph({.degree = 8}, MembershipView::numbered(size)),
+              graph_of("complete", size));
   }
-  EXPECT_LT(make_graph({.degree = 8}, numbered_view(10)).edge_count(), 45U);
+  EXPECT_LT(make_graph({.degree = 8}, MembershipView::numbered(10)).edge_count(), 45U);
 }
 
 TEST(ExpanderGraph, ChangesByThreeEdgesPerCycleWhenAPeerJoins) {
@@ -223,8 +227,8 @@ TEST(ErdosRenyiGraph, IsDrawnAgainUntilConnected) {
   // One draw of two ranks is empty with probability 0.31, so some of these need several.
   for (std::uint64_t seed = 0; seed < 64; ++seed) {
     for (const std::size_t size : {2U, 3U, 4U, 5U}) {
-      EXPECT_TRUE(
-          make_graph({.kind = "erdos-renyi", .seed = seed}, numbered_view(size)).is_connected());
+      EXPECT_TRUE(make_graph({.kind = "erdos-renyi", .seed = seed}, MembershipView::numbered(size))
+                      .is_connected());
     }
   }
 }

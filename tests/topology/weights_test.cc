@@ -20,7 +20,7 @@ namespace {
 using Vector = std::vector<double>;
 
 Graph graph_of(const std::string& kind, std::size_t size, std::uint32_t degree = 8) {
-  return make_graph({.kind = kind, .degree = degree}, numbered_view(size));
+  return make_graph({.kind = kind, .degree = degree}, MembershipView::numbered(size));
 }
 
 double rho_of(const Graph& graph, const std::vector<Weight>& weights) {

@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${HOBNOB_BUILD:-$root/build/release}
 
 build_packages="g++ cmake ninja-build pkg-config libuv1-dev libucx-dev nlohmann-json3-dev libgtest-dev
-  libopenblas-pthread-dev libmicrohttpd-dev libcli11-dev zlib1g-dev dataset-fashion-mnist"
+  libopenblas-pthread-dev libmicrohttpd-dev libcli11-dev zlib1g-dev libhwy-dev dataset-fashion-mnist"
 
 install_packages() {
   local missing="" package

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,19 +21,22 @@ enum class CodecId : std::uint8_t {
   kInt8 = 3,
 };
 
-struct CodecConfig {
-  // raw | fp32 | bf16 | int8.
-  std::string kind = "int8";
-  // Values that share one scale (int8 only; 256 is the wire layout's block and the only one today).
-  std::size_t block = 256;
-};
-
 struct CodecTraits {
   bool exact = false;          // decode(encode(v)) == v in the working precision
+  bool unbiased = false;       // the mean over keys of decode(encode(v, key)) is v
   double nominal_bits = 32.0;  // per value, scales included
 };
 
+// A message, and the factor it is added with.
+struct CodecPart {
+  ByteSpan bytes;
+  double scale = 1.0;
+};
+
 // Values -> bytes -> values, the same bytes on every machine. Thread-safe: no state.
+//
+// Codecs other than raw see float32: float64, and a difference of float64, is rounded once. A block
+// of 256 with a NaN, an infinity or a number too large for the format (FORMAT.md) is sent as zeros.
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -43,21 +47,40 @@ class Codec {
   // No encoding of `count` values of `type` is longer.
   virtual std::size_t max_bytes(std::size_t count, DType type) const = 0;
 
-  // Appends the encoding of values (count,) to `out`. Codecs other than raw see float32 (float64 is
-  // rounded once). A block of 256 with a NaN, an infinity or a number too large for the format
-  // (FORMAT.md) is sent as zeros; returns how many such blocks there were.
+  // Appends the encoding of values (count,) to `out`. Returns how many blocks were sent as zeros
+  // because they could not be sent. The key decides what a codec that rounds or selects at random
+  // does; others ignore it.
   virtual std::size_t encode(ConstVec values, RngKey key, Bytes& out) const = 0;
+
+  // encode(values - base); both of one type. Here by way of a copy; codecs that can do it in one
+  // pass.
+  virtual std::size_t encode_difference(ConstVec values,
+                                        ConstVec base,
+                                        RngKey key,
+                                        Bytes& out) const;
+
+  // encode_difference(values, hat), then decode_add of its bytes to `hat` with scale 1: `hat` is
+  // what the neighbours hold, and what the codec lost stays in the next difference (CHOCO-SGD,
+  // Koloskova et al. 1902.00340, algorithm 2).
+  virtual std::size_t encode_advance(ConstVec values, Vec hat, RngKey key, Bytes& out) const;
+
+  // Whether a peer's bytes are a message of `count` values for a target of `type`: ok, or
+  // kMalformed.
+  virtual Result<void> check(ByteSpan bytes, std::size_t count, DType type) const = 0;
 
   // into (count,) += scale * values. Total: any bytes give the sum or kMalformed, and then `into`
   // is untouched. The multiply and the add are rounded one after the other in into's type, so all
   // machines agree.
-  virtual Result<void> decode_add(ByteSpan bytes, double scale, Vec into) const = 0;
-};
+  Result<void> decode_add(ByteSpan bytes, double scale, Vec into) const;
+  // The same for several messages, one after the other; at most kMaxFused are read in one pass over
+  // `into`. kMalformed if any is.
+  Result<void> decode_add(std::span<const CodecPart> parts, Vec into) const;
 
-Result<void> validate(const CodecConfig& config);
-// `config` must be valid.
-std::unique_ptr<Codec> make_codec(const CodecConfig& config);
-// The codec that a peer's bytes name, or kMalformed.
-Result<std::unique_ptr<Codec>> make_codec(CodecId id);
+  static constexpr std::size_t kMaxFused = 4;
+
+ protected:
+  // decode_add of 1 to kMaxFused messages that passed check().
+  virtual void add_checked(std::span<const CodecPart> parts, Vec into) const = 0;
+};
 
 }  // namespace hobnob

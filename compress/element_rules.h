@@ -120,10 +120,13 @@ HOBNOB_HOST_DEVICE inline float int8_inverse(std::uint16_t scale) {
   return scale == 0 ? 0.0F : divide(1.0F, float_of_bf16(scale));
 }
 
-// value / scale to the nearest integer, ties to even: adding 1.5 * 2^23 leaves the integer in the
-// low bits.
+// Adding 1.5 * 2^23 to a number of magnitude below 2^22 leaves the nearest integer, ties to even,
+// in the low bits.
+constexpr float kRoundingMagic = 12582912.0F;
+
+// value / scale to the nearest integer.
 HOBNOB_HOST_DEVICE inline std::int8_t int8_nearest(float value, float inverse) {
-  const float shifted = add(mul(value, inverse), 12582912.0F);
+  const float shifted = add(mul(value, inverse), kRoundingMagic);
   return static_cast<std::int8_t>(bits_of(shifted) & 0xffU);
 }
 

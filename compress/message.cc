@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compress/frame_hash.h"
 #include "runtime/base/hash.h"
 
 namespace hobnob::message {
@@ -39,14 +40,17 @@ bool is_zero(ByteSpan bytes) {
 
 // Place and flags go into the seed: a frame that moved, or whose flags changed, fails too.
 std::uint64_t checksum(ByteSpan body, std::size_t frame_index, std::uint32_t flags) {
-  return hash_bytes(body, std::uint64_t{frame_index} << 8U | flags);
+  return frame_hash(body, std::uint64_t{frame_index} << 8U | flags);
 }
 
 Error malformed(const char* why) {
   return make_error(ErrorCode::kMalformed, "decode failed: %s", why);
 }
 
-Result<void> check_frame(const FrameShape& shape, std::size_t frame_index, const std::byte* at) {
+Result<void> check_frame(const Layout& layout,
+                         const FrameShape& shape,
+                         std::size_t frame_index,
+                         const std::byte* at) {
   const ByteSpan body(at + kFrameHeaderBytes, shape.body_bytes());
   const std::uint32_t flags = frame_flags(at);
   if (load<std::uint32_t>(at + kPayloadBytesAt) != shape.payload_bytes) {
@@ -61,7 +65,7 @@ Result<void> check_frame(const FrameShape& shape, std::size_t frame_index, const
   if ((flags & kZero) != 0 && !is_zero(body)) {
     return malformed("frame is flagged zero and is not");
   }
-  const std::size_t scales_end = shape.scale_bytes == 0 ? 0 : 2 * blocks_of(shape.count);
+  const std::size_t scales_end = 2 * layout.block_scales * blocks_of(shape.count);
   if (!is_zero(body.subspan(scales_end, shape.scale_bytes - scales_end)) ||
       !is_zero(body.subspan(shape.scale_bytes + shape.payload_bytes))) {
     return malformed("padding is not zero");
@@ -72,9 +76,11 @@ Result<void> check_frame(const FrameShape& shape, std::size_t frame_index, const
 }  // namespace
 
 FrameShape frame_shape(const Layout& layout, std::size_t count) {
-  const std::size_t payload_bytes = count * layout.value_bytes;
+  const bool is_per_value = layout.block_bytes % kBlockCount == 0;
+  const std::size_t payload_bytes = is_per_value ? count * (layout.block_bytes / kBlockCount)
+                                                 : blocks_of(count) * layout.block_bytes;
   return {.count = count,
-          .scale_bytes = layout.has_scales ? round_up(2 * blocks_of(count), kScaleAlign) : 0,
+          .scale_bytes = round_up(2 * layout.block_scales * blocks_of(count), kScaleAlign),
           .payload_bytes = payload_bytes,
           .payload_section = round_up(payload_bytes, kPayloadAlign)};
 }
@@ -125,7 +131,7 @@ Result<void> check_message(const Layout& layout, std::size_t count, ByteSpan byt
   const std::byte* at = bytes.data() + kHeaderBytes;
   for (std::size_t start = 0; start < count; start += kFrameCount) {
     const FrameShape shape = frame_shape(layout, std::min(kFrameCount, count - start));
-    const Result<void> frame = check_frame(shape, start / kFrameCount, at);
+    const Result<void> frame = check_frame(layout, shape, start / kFrameCount, at);
     if (!frame.ok()) {
       return frame.error();
     }

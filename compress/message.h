@@ -24,12 +24,14 @@ constexpr std::uint32_t kZero =
     1;  // all scale and payload bytes are 0; the decoder skips the frame
 constexpr std::uint32_t kPoison = 2;  // one block or more held a value that cannot be sent
 
-// What a codec stores for each value and each block.
+// What a codec of fixed length stores for each block of 256 values.
 struct Layout {
   CodecId codec = CodecId::kRaw;
   DType type = DType::kFloat32;
-  std::size_t value_bytes = 4;
-  bool has_scales = false;
+  // A multiple of 256 is so many bytes per value, and a short block is stored short; else short
+  // blocks are stored whole.
+  std::size_t block_bytes = 1024;
+  std::size_t block_scales = 0;  // bf16
 };
 
 // One frame of a message, in values and bytes.

@@ -32,9 +32,8 @@ class ReplicaChannel final : public Channel {
       return encoded;
     }
     encoded.codec = codec_->id();
-    Vec difference = scratch(value.count());
-    ops_.subtract(value, std::as_const(found->second.sent).view(), difference);
-    encoded.poisoned_blocks = codec_->encode(difference, RngKey{}, out);
+    encoded.poisoned_blocks =
+        codec_->encode_difference(value, std::as_const(found->second.sent).view(), RngKey{}, out);
     return encoded;
   }
 
@@ -126,21 +125,12 @@ class ReplicaChannel final : public Channel {
     return replicas;
   }
 
-  // raw wants the working precision; all other codecs see float32.
-  Vec scratch(std::size_t count) {
-    if (scratch_.count() < count) {
-      scratch_ = ops_.allocate(codec_->id() == CodecId::kRaw ? type_ : DType::kFloat32, count);
-    }
-    return scratch_.view().slice(0, count);
-  }
-
   const VectorOps& ops_;
   bool keeps_replicas_;
   DType type_;
   std::unique_ptr<Codec> codec_;
   std::unique_ptr<Codec> snapshot_codec_;
   std::map<EdgeKey, Entry> edges_;
-  Buffer scratch_;
 };
 
 }  // namespace

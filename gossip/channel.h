@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "compress/codec.h"
+#include "compress/codec_config.h"
 #include "runtime/base/peer_id.h"
 #include "runtime/compute/vector.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "compress/codec.h"
+#include "compress/codec_config.h"
 #include "runtime/base/result.h"
 #include "runtime/loop/executor.h"
 #include "topology/schedule.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "compress/codec.h"
+#include "compress/codec_config.h"
 #include "runtime/base/log.h"
 
 namespace hobnob {

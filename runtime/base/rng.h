@@ -14,11 +14,16 @@ struct RngKey {
   std::uint64_t stream = 0;  // who draws: hash of purpose, peer, round, ...
 };
 
+// Of Philox, for a key: what Rng(key) draws with.
+constexpr std::uint64_t philox_key(RngKey key) {
+  return mix64(key.seed) ^ mix64(key.stream + 0x51ED270B);
+}
+
 // Counter-based generator: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
 // 3", SC 2011). State is a position, so a stream can be copied, skipped and replayed. Value type.
 class Rng {
  public:
-  explicit Rng(RngKey key) : key_(mix64(key.seed) ^ mix64(key.stream + 0x51ED270B)) {}
+  explicit Rng(RngKey key) : key_(philox_key(key)) {}
 
   std::uint32_t next_u32() {
     if (used_ == 4) {

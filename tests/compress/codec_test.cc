@@ -1,5 +1,3 @@
-#include "compress/codec.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compress/codec_config.h"
 #include "runtime/base/hash.h"
 
 namespace hobnob {

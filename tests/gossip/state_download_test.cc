@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compress/codec.h"
+#include "compress/codec_config.h"
 #include "runtime/base/log.h"
 
 namespace hobnob {

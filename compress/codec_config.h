@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compress/codec.h"
+
+namespace hobnob {
+
+// Which codec, and its parameters. A parameter that the kind does not have keeps its default.
+struct CodecConfig {
+  // One of codec_kinds().
+  std::string kind = "int8";
+  // Values that share one scale. 256 is the wire layout's block and the only one today.
+  std::size_t block = 256;
+};
+
+// Names, in the order of their ids.
+const std::vector<std::string>& codec_kinds();
+
+Result<void> validate(const CodecConfig& config);
+// `config` must be valid.
+std::unique_ptr<Codec> make_codec(const CodecConfig& config);
+// The codec that a peer's bytes name, for decoding, or kMalformed.
+Result<std::unique_ptr<Codec>> make_codec(CodecId id);
+
+}  // namespace hobnob

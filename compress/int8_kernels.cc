@@ -1,0 +1,87 @@
+// int8: one bf16 scale for 256 values, each a signed byte.
+
+#include "compress/block_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compress/int8_kernels.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "compress/block_loops-inl.h"
+#include "compress/bytes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+
+namespace hobnob {
+namespace HWY_NAMESPACE {
+
+struct Int8Rule {
+  static constexpr std::size_t kPayloadBytes = 256;
+  static constexpr std::size_t kScales = 1;
+  static constexpr std::size_t kScaleRun = 256;
+  static constexpr std::uint32_t kPoison = element::kInt8Poison;
+
+  template <bool kAdvance>
+  static HWY_INLINE void encode(float* HWY_RESTRICT d,
+                                Draw /*draw*/,
+                                std::uint32_t largest,
+                                std::byte* HWY_RESTRICT payload,
+                                std::byte* scales) {
+    const FloatTag tag;
+    const IntTag ints;
+    const std::uint16_t scale = element::int8_scale(largest);
+    store_scale(scale, scales, 0);
+    const auto inverse = hn::Set(tag, element::int8_inverse(scale));
+    const auto magic = hn::Set(tag, element::kRoundingMagic);
+    const auto factor = hn::Set(tag, element::float_of_bf16(scale));
+    const auto level = [&](std::size_t k) HWY_ATTR {
+      const auto shifted = hn::Add(hn::Mul(hn::Load(tag, d + k), inverse), magic);
+      if constexpr (kAdvance) {
+        hn::Store(hn::Mul(hn::Sub(shifted, magic), factor), tag, d + k);
+      }
+      return hn::Sub(hn::BitCast(ints, shifted), hn::BitCast(ints, magic));
+    };
+    const std::size_t step = hn::Lanes(tag);
+    for (std::size_t k = 0; k < kBlock; k += 4 * step) {
+      store_as_bytes(level(k), level(k + step), level(k + 2 * step), level(k + 3 * step),
+                     payload + k);
+    }
+  }
+
+  class Decoder {
+   public:
+    HWY_INLINE Decoder(const std::byte* payload, const std::byte* scales)
+        : payload_(reinterpret_cast<const std::int8_t*>(payload)),
+          scale_(hn::Set(FloatTag(), element::float_of_bf16(load_scale(scales, 0)))) {}
+
+    HWY_INLINE Floats values(std::size_t k) const {
+      const auto bytes = hn::LoadU(hn::Rebind<std::int8_t, FloatTag>(), payload_ + k);
+      return hn::Mul(hn::ConvertTo(FloatTag(), hn::PromoteTo(IntTag(), bytes)), scale_);
+    }
+
+   private:
+    const std::int8_t* payload_;
+    Floats scale_;
+  };
+
+  static bool is_valid(const std::byte* /*payload*/, const std::byte* scales) {
+    return element::is_scale(load_scale(scales, 0));
+  }
+};
+
+HOBNOB_BLOCK_KERNELS(int8, Int8Rule)
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hobnob
+
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace hobnob {
+
+HOBNOB_EXPORT_BLOCK_KERNELS(int8)
+
+}  // namespace hobnob
+
+#endif  // HWY_ONCE

@@ -166,6 +166,7 @@ std::size_t BlockCodec::encode_block(const Input<T>& input, const EncodeRun& run
   EncodeRun local = run;
   local.values = values.data();
   local.payload = payload.data();
+  local.block_count = input.count;
   const std::size_t poisoned = format_.kernels->encode(local);
   std::memcpy(run.payload, payload.data(), stored_bytes(input.count));
   if (input.advance != nullptr) {

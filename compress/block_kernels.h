@@ -18,6 +18,7 @@ struct EncodeRun {
   std::byte* payload = nullptr;
   std::byte* scales = nullptr;
   std::size_t blocks = 0;
+  std::size_t block_count = 256;  // values in each block; fewer when zeros fill it up
   // For kernels that round at random: block b draws from counter (first_block + b) of the key.
   std::uint64_t key = 0;
   std::uint64_t first_block = 0;
@@ -48,6 +49,17 @@ struct BlockKernels {
 
 const BlockKernels& fp32_kernels();
 const BlockKernels& bf16_kernels();
+const BlockKernels& fp16_kernels();
 const BlockKernels& int8_kernels();
+const BlockKernels& qsgd8_kernels();
+const BlockKernels& int4_kernels();
+const BlockKernels& qsgd4_kernels();
+const BlockKernels& nf4_kernels();
+const BlockKernels& lm4_kernels();
+const BlockKernels& log_kernels();
+const BlockKernels& sign_kernels();
+const BlockKernels& terngrad_kernels();
+const BlockKernels& h4_kernels();
+const BlockKernels& h2_kernels();
 
 }  // namespace hobnob

@@ -4,10 +4,9 @@
 // A Rule has:
 //   kPayloadBytes, kScales, kPoison    per block of 256; kPoison of element_rules.h
 //   kScaleRun                          values that share a scale
-//   static void encode<kAdvance>(float* d, Draw, std::uint32_t largest, std::byte* payload,
-//   std::byte* scales)
-//       d (256,) aligned, without poison, `largest` its largest magnitude_bits(); if kAdvance, d
-//       becomes the decoded values
+//   static void encode<kAdvance>(float* d, const BlockInfo&, std::byte* payload, std::byte* scales)
+//       d (256,) aligned, without poison; if kAdvance, d becomes the decoded values, but where a
+//       scale is 0
 //   class Decoder(const std::byte* payload, const std::byte* scales), with scale(run) and
 //       values(D, k): the decoded values from k on, one vector of them
 //   static bool is_valid(const std::byte* payload, const std::byte* scales)
@@ -36,10 +35,11 @@ namespace HWY_NAMESPACE {
 
 constexpr std::size_t kBlock = 256;
 
-// Where the random bits of a block come from.
-struct Draw {
-  std::uint64_t key = 0;
-  std::uint64_t block = 0;
+struct BlockInfo {
+  std::uint32_t largest = 0;  // magnitude_bits() of its values
+  std::size_t count = 0;      // of its values; zeros follow
+  std::uint64_t key = 0;      // of its random bits
+  std::uint64_t index = 0;    // in its message
 };
 
 HWY_INLINE std::uint16_t load_scale(const std::byte* scales, std::size_t at) {
@@ -95,8 +95,9 @@ std::size_t encode_run(const EncodeRun& run) {
       continue;
     }
     std::byte* scales = run.scales + 2 * Rule::kScales * b;
-    Rule::template encode<kAdvance>(d, Draw{run.key, run.first_block + b}, largest,
-                                    run.payload + Rule::kPayloadBytes * b, scales);
+    Rule::template encode<kAdvance>(
+        d, BlockInfo{largest, run.block_count, run.key, run.first_block + b},
+        run.payload + Rule::kPayloadBytes * b, scales);
     if constexpr (kAdvance && Rule::kScales > 0) {
       float* hat = run.advance + start;
       for (std::size_t at = 0; at < kBlock; at += Rule::kScaleRun) {

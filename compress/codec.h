@@ -19,6 +19,17 @@ enum class CodecId : std::uint8_t {
   kFloat32 = 1,
   kBFloat16 = 2,
   kInt8 = 3,
+  kFloat16 = 4,
+  kInt4 = 5,
+  kNf4 = 6,
+  kLm4 = 7,
+  kH4 = 8,
+  kH2 = 9,
+  kSign = 10,
+  kTerngrad = 16,
+  kLog = 17,
+  kQsgd8 = 18,
+  kQsgd4 = 19,
 };
 
 struct CodecTraits {

@@ -18,21 +18,50 @@ struct Kind {
 };
 
 constexpr std::array kKinds = {
-    Kind{"raw", CodecId::kRaw},
-    Kind{"fp32", CodecId::kFloat32},
-    Kind{"bf16", CodecId::kBFloat16},
-    Kind{"int8", CodecId::kInt8},
+    Kind{"raw", CodecId::kRaw},       Kind{"fp32", CodecId::kFloat32},
+    Kind{"bf16", CodecId::kBFloat16}, Kind{"int8", CodecId::kInt8},
+    Kind{"fp16", CodecId::kFloat16},  Kind{"int4", CodecId::kInt4},
+    Kind{"nf4", CodecId::kNf4},       Kind{"lm4", CodecId::kLm4},
+    Kind{"h4", CodecId::kH4},         Kind{"h2", CodecId::kH2},
+    Kind{"sign", CodecId::kSign},     Kind{"terngrad", CodecId::kTerngrad},
+    Kind{"log", CodecId::kLog},       Kind{"qsgd8", CodecId::kQsgd8},
+    Kind{"qsgd4", CodecId::kQsgd4},
 };
 
-std::unique_ptr<Codec> block_codec(CodecId id,
-                                   std::size_t block_bytes,
-                                   std::size_t block_scales,
-                                   const BlockKernels& kernels) {
-  const std::size_t bits = 8 * block_bytes + 16 * block_scales;
+struct BlockKind {
+  CodecId id;
+  std::size_t block_bytes;
+  std::size_t block_scales;
+  bool unbiased;
+  const BlockKernels& (*kernels)();
+};
+
+constexpr std::array kBlockKinds = {
+    BlockKind{CodecId::kFloat32, 1024, 0, false, fp32_kernels},
+    BlockKind{CodecId::kBFloat16, 512, 0, false, bf16_kernels},
+    BlockKind{CodecId::kFloat16, 512, 1, false, fp16_kernels},
+    BlockKind{CodecId::kInt8, 256, 1, false, int8_kernels},
+    BlockKind{CodecId::kQsgd8, 256, 1, true, qsgd8_kernels},
+    BlockKind{CodecId::kInt4, 128, 4, false, int4_kernels},
+    BlockKind{CodecId::kQsgd4, 128, 4, true, qsgd4_kernels},
+    BlockKind{CodecId::kNf4, 128, 4, false, nf4_kernels},
+    BlockKind{CodecId::kLm4, 128, 4, false, lm4_kernels},
+    BlockKind{CodecId::kLog, 128, 4, false, log_kernels},
+    BlockKind{CodecId::kH4, 128, 1, false, h4_kernels},
+    BlockKind{CodecId::kH2, 64, 1, false, h2_kernels},
+    BlockKind{CodecId::kTerngrad, 52, 1, true, terngrad_kernels},
+    BlockKind{CodecId::kSign, 32, 1, false, sign_kernels},
+};
+
+std::unique_ptr<Codec> make_block_codec(const BlockKind& kind) {
+  const std::size_t bits = 8 * kind.block_bytes + 16 * kind.block_scales;
   return std::make_unique<BlockCodec>(BlockCodec::Format{
-      .layout = {.codec = id, .block_bytes = block_bytes, .block_scales = block_scales},
-      .traits = {.nominal_bits = static_cast<double>(bits) / message::kBlockCount},
-      .kernels = &kernels});
+      .layout = {.codec = kind.id,
+                 .block_bytes = kind.block_bytes,
+                 .block_scales = kind.block_scales},
+      .traits = {.unbiased = kind.unbiased,
+                 .nominal_bits = static_cast<double>(bits) / message::kBlockCount},
+      .kernels = &kind.kernels()});
 }
 
 }  // namespace
@@ -68,15 +97,12 @@ std::unique_ptr<Codec> make_codec(const CodecConfig& config) {
 }
 
 Result<std::unique_ptr<Codec>> make_codec(CodecId id) {
-  switch (id) {
-    case CodecId::kRaw:
-      return {std::make_unique<RawCodec>()};
-    case CodecId::kFloat32:
-      return block_codec(id, 1024, 0, fp32_kernels());
-    case CodecId::kBFloat16:
-      return block_codec(id, 512, 0, bf16_kernels());
-    case CodecId::kInt8:
-      return block_codec(id, 256, 1, int8_kernels());
+  if (id == CodecId::kRaw) {
+    return {std::make_unique<RawCodec>()};
+  }
+  const auto block = std::ranges::find(kBlockKinds, id, &BlockKind::id);
+  if (block != kBlockKinds.end()) {
+    return make_block_codec(*block);
   }
   return make_error(ErrorCode::kMalformed, "unknown codec %u", static_cast<unsigned>(id));
 }

@@ -1,4 +1,4 @@
-// int8: one bf16 scale for 256 values, each a signed byte.
+// int8 and qsgd8 (the same, rounded at random): one bf16 scale for 256 values, each a signed byte.
 
 #include "compress/block_kernels.h"
 
@@ -9,12 +9,14 @@
 
 #include "compress/block_loops-inl.h"
 #include "compress/bytes-inl.h"
+#include "compress/philox-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 
 namespace hobnob {
 namespace HWY_NAMESPACE {
 
+template <bool kDithers>
 struct Int8Rule {
   static constexpr std::size_t kPayloadBytes = 256;
   static constexpr std::size_t kScales = 1;
@@ -23,23 +25,32 @@ struct Int8Rule {
 
   template <bool kAdvance>
   static HWY_INLINE void encode(float* HWY_RESTRICT d,
-                                Draw /*draw*/,
-                                std::uint32_t largest,
+                                const BlockInfo& info,
                                 std::byte* HWY_RESTRICT payload,
                                 std::byte* scales) {
     const FloatTag tag;
-    const IntTag ints;
-    const std::uint16_t scale = element::int8_scale(largest);
+    const std::uint16_t scale = element::int8_scale(info.largest);
     store_scale(scale, scales, 0);
     const auto inverse = hn::Set(tag, element::int8_inverse(scale));
-    const auto magic = hn::Set(tag, element::kRoundingMagic);
     const auto factor = hn::Set(tag, element::float_of_bf16(scale));
+    HWY_ALIGN std::uint32_t noise[128];
+    if constexpr (kDithers) {
+      draw_noise(info.key, info.index, noise);
+    }
     const auto level = [&](std::size_t k) HWY_ATTR {
-      const auto shifted = hn::Add(hn::Mul(hn::Load(tag, d + k), inverse), magic);
-      if constexpr (kAdvance) {
-        hn::Store(hn::Mul(hn::Sub(shifted, magic), factor), tag, d + k);
+      const auto scaled = hn::Mul(hn::Load(tag, d + k), inverse);
+      Ints levels;
+      if constexpr (kDithers) {
+        levels = dithered(scaled, noise_at(noise, k), 127);
+      } else {
+        const auto magic = hn::Set(tag, element::kRoundingMagic);
+        levels =
+            hn::Sub(hn::BitCast(IntTag(), hn::Add(scaled, magic)), hn::BitCast(IntTag(), magic));
       }
-      return hn::Sub(hn::BitCast(ints, shifted), hn::BitCast(ints, magic));
+      if constexpr (kAdvance) {
+        hn::Store(hn::Mul(hn::ConvertTo(tag, levels), factor), tag, d + k);
+      }
+      return levels;
     };
     const std::size_t step = hn::Lanes(tag);
     for (std::size_t k = 0; k < kBlock; k += 4 * step) {
@@ -69,7 +80,8 @@ struct Int8Rule {
   }
 };
 
-HOBNOB_BLOCK_KERNELS(int8, Int8Rule)
+HOBNOB_BLOCK_KERNELS(int8, Int8Rule<false>)
+HOBNOB_BLOCK_KERNELS(qsgd8, Int8Rule<true>)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace hobnob
@@ -81,6 +93,7 @@ HWY_AFTER_NAMESPACE();
 namespace hobnob {
 
 HOBNOB_EXPORT_BLOCK_KERNELS(int8)
+HOBNOB_EXPORT_BLOCK_KERNELS(qsgd8)
 
 }  // namespace hobnob
 

@@ -23,8 +23,7 @@ struct Float32Rule {
 
   template <bool kAdvance>
   static HWY_INLINE void encode(float* HWY_RESTRICT d,
-                                Draw /*draw*/,
-                                std::uint32_t /*largest*/,
+                                const BlockInfo& /*info*/,
                                 std::byte* HWY_RESTRICT payload,
                                 std::byte* /*scales*/) {
     std::memcpy(payload, d, kPayloadBytes);
@@ -60,8 +59,7 @@ struct Bf16Rule {
 
   template <bool kAdvance>
   static HWY_INLINE void encode(float* HWY_RESTRICT d,
-                                Draw /*draw*/,
-                                std::uint32_t /*largest*/,
+                                const BlockInfo& /*info*/,
                                 std::byte* HWY_RESTRICT payload,
                                 std::byte* /*scales*/) {
     const WordTag words;

@@ -14,10 +14,15 @@ namespace {
 // Both channels: replicas, if kept, turn into differences; without them each message is a snapshot.
 class ReplicaChannel final : public Channel {
  public:
-  ReplicaChannel(bool keeps_replicas, const CodecConfig& codec, DType type, const VectorOps& ops)
+  ReplicaChannel(bool keeps_replicas,
+                 const CodecConfig& codec,
+                 DType type,
+                 std::uint64_t noise_seed,
+                 const VectorOps& ops)
       : ops_(ops),
         keeps_replicas_(keeps_replicas),
         type_(type),
+        noise_seed_(noise_seed),
         codec_(make_codec(codec)),
         // What stands in for a missing replica must be exact, or the two ends would start apart.
         snapshot_codec_(make_codec(keeps_replicas ? CodecConfig{.kind = "raw"} : codec)) {}
@@ -26,14 +31,15 @@ class ReplicaChannel final : public Channel {
     const auto found = edges_.find(edge);
     const bool is_snapshot = as_snapshot || !keeps_replicas_ || found == edges_.end();
     Encoded encoded{.is_snapshot = is_snapshot};
+    const RngKey key{.seed = noise_seed_, .stream = encoded_++};
     if (is_snapshot) {
       encoded.codec = snapshot_codec_->id();
-      encoded.poisoned_blocks = snapshot_codec_->encode(value, RngKey{}, out);
+      encoded.poisoned_blocks = snapshot_codec_->encode(value, key, out);
       return encoded;
     }
     encoded.codec = codec_->id();
     encoded.poisoned_blocks =
-        codec_->encode_difference(value, std::as_const(found->second.sent).view(), RngKey{}, out);
+        codec_->encode_difference(value, std::as_const(found->second.sent).view(), key, out);
     return encoded;
   }
 
@@ -128,6 +134,8 @@ class ReplicaChannel final : public Channel {
   const VectorOps& ops_;
   bool keeps_replicas_;
   DType type_;
+  std::uint64_t noise_seed_;
+  std::uint64_t encoded_ = 0;  // messages so far
   std::unique_ptr<Codec> codec_;
   std::unique_ptr<Codec> snapshot_codec_;
   std::map<EdgeKey, Entry> edges_;
@@ -138,9 +146,10 @@ class ReplicaChannel final : public Channel {
 std::unique_ptr<Channel> make_channel(const std::string& kind,
                                       const CodecConfig& codec,
                                       DType type,
+                                      std::uint64_t noise_seed,
                                       const VectorOps& ops) {
   HOBNOB_CHECK(kind == "snapshot" || kind == "edge-replica", "unknown channel passed validation");
-  return std::make_unique<ReplicaChannel>(kind == "edge-replica", codec, type, ops);
+  return std::make_unique<ReplicaChannel>(kind == "edge-replica", codec, type, noise_seed, ops);
 }
 
 }  // namespace hobnob

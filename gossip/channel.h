@@ -67,10 +67,12 @@ class Channel {
   virtual std::uint64_t received_hash(const EdgeKey& edge) const = 0;
 };
 
-// `kind`: snapshot | edge-replica; `type` is the working precision.
+// `kind`: snapshot | edge-replica; `type` is the working precision. Codecs that round or select at
+// random draw from `noise_seed`, which no two peers share.
 std::unique_ptr<Channel> make_channel(const std::string& kind,
                                       const CodecConfig& codec,
                                       DType type,
+                                      std::uint64_t noise_seed = 0,
                                       const VectorOps& ops = cpu_vector_ops());
 
 }  // namespace hobnob

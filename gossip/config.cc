@@ -4,7 +4,7 @@ namespace hobnob {
 
 namespace {
 
-Error refuse(const char* text) {
+Error refuse(const std::string& text) {
   return Error{ErrorCode::kInvalidArgument, text};
 }
 
@@ -20,17 +20,22 @@ Result<void> validate(const GossipConfig& config) {
   if (config.channel != "snapshot" && config.channel != "edge-replica") {
     return refuse("gossip.channel: this build has snapshot and edge-replica");
   }
-  if (config.channel == "snapshot" && config.codec.kind == "int8") {
-    return refuse(
-        "gossip.channel snapshot with gossip.codec int8 loses what the codec rounds off, every "
-        "round; use channel "
-        "edge-replica, or codec fp32 or bf16");
-  }
   if (config.trigger != "always") {
     return refuse("gossip.trigger: this build has always");
   }
   const Result<void> codec = validate(config.codec);
-  return codec.ok() ? validate(config.topology) : codec;
+  if (!codec.ok()) {
+    return codec.error();
+  }
+  // A whole value must arrive nearly whole: what is lost of it comes back in no later round.
+  const bool keeps_values = make_codec(config.codec)->traits().nominal_bits >= 16.0;
+  if (config.channel == "snapshot" && !keeps_values) {
+    return refuse(
+        "gossip.channel snapshot with gossip.codec " + config.codec.kind +
+        " loses what the codec rounds off, every round; use channel edge-replica, or codec "
+        "fp32, bf16 or fp16");
+  }
+  return validate(config.topology);
 }
 
 Result<void> validate(const OptimizerConfig& config) {

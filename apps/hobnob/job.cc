@@ -115,7 +115,7 @@ Result<void> read_kind(const Json& json,
 
 Result<void> read_codec(const Json& json, CodecConfig& codec) {
   ObjectReader reader(json, "gossip.codec");
-  codec.kind = reader.choice("kind", "int8", {"raw", "fp32", "bf16", "int8"});
+  codec.kind = reader.choice("kind", "int8", codec_kinds());
   codec.block = static_cast<std::size_t>(reader.integer("block", 256, 1, 1 << 16));
   return reader.finish();
 }

@@ -1,4 +1,5 @@
 #include "apps/hobnob/job.h"
+#include "compress/codec_config.h"
 #include "runtime/base/nearest_word.h"
 
 namespace hobnob {
@@ -112,13 +113,17 @@ std::vector<Key> training_keys() {
   };
 }
 
-std::vector<Key> gossip_topology_keys() {
-  std::string kinds;
-  for (const std::string& kind : topology_kinds()) {
-    kinds += (kinds.empty() ? "" : " | ") + kind;
+std::string either(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : " | ") + word;
   }
+  return text;
+}
+
+std::vector<Key> gossip_topology_keys() {
   return {
-      {"gossip.topology.kind", kinds, "trie-pairs", "who meets whom"},
+      {"gossip.topology.kind", either(topology_kinds()), "trie-pairs", "who meets whom"},
       {"gossip.topology.g", "2..64", "8", "trie-groups, hash-buckets, two-level: peers per group"},
       {"gossip.topology.k", "1..63", "4", "base-k: partners of a round, at most"},
       {"gossip.topology.dims", "[2..64]", "[]", "grid: its sides; empty: chosen for n peers"},
@@ -141,8 +146,7 @@ std::vector<Key> gossip_topology_keys() {
 
 std::vector<Key> exchange_keys() {
   return {
-      {"gossip.codec.kind", "raw | fp32 | bf16 | int8", "int8",
-       "how differences are put into bytes"},
+      {"gossip.codec.kind", either(codec_kinds()), "int8", "how differences are put into bytes"},
       {"gossip.codec.block", "256", "256", "values that share a scale"},
       {"gossip.channel", "edge-replica | snapshot", "edge-replica",
        "differences to a replica, or whole values"},

@@ -18,8 +18,7 @@
 namespace hobnob {
 namespace {
 
-const std::vector<std::size_t> kSizes{0,   1,   31,   32,    33,    255,  256,
-                                      257, 700, 4097, 65535, 65536, 65537};
+const std::vector<std::size_t> kSizes{0, 1, 31, 32, 33, 255, 256, 257, 2100, 65537};
 
 // Runs `test` once for each instruction set that is built and here.
 template <typename Test>
@@ -142,7 +141,7 @@ TEST(BlockKernels, AddSeveralMessagesInOnePassAsOneAfterTheOther) {
       }
       SCOPED_TRACE(kind);
       const auto codec = make_codec(CodecConfig{.kind = kind});
-      for (const std::size_t parts : {1U, 2U, 3U, 4U, 5U}) {
+      for (const std::size_t parts : {1U, 2U, 3U, 5U}) {
         expect_sum_in_one_pass_equals_one_after_the_other<float>(*codec, parts);
       }
       expect_sum_in_one_pass_equals_one_after_the_other<double>(*codec, 4);

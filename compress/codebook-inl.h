@@ -1,0 +1,78 @@
+// Codebooks of 16 values and integer sums, a vector at a time. Included once for each instruction
+// set (Highway's convention, so the guard is not #pragma once).
+
+#if defined(HOBNOB_COMPRESS_CODEBOOK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HOBNOB_COMPRESS_CODEBOOK_INL_H_
+#undef HOBNOB_COMPRESS_CODEBOOK_INL_H_
+#else
+#define HOBNOB_COMPRESS_CODEBOOK_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "compress/bytes-inl.h"
+#include "compress/fixed_rate_rules.h"
+
+HWY_BEFORE_NAMESPACE();
+
+namespace hobnob {
+namespace HWY_NAMESPACE {
+
+// table[index] for indices below 16.
+HWY_INLINE Floats look_up_sixteen(Ints index, const float* HWY_RESTRICT table) {
+  const FloatTag tag;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  return hn::TableLookupLanes(hn::LoadU(tag, table), hn::IndicesFromVec(tag, index));
+#elif HWY_TARGET == HWY_AVX2
+  const auto seven = hn::Set(IntTag(), 7);
+  const auto lanes = hn::IndicesFromVec(tag, hn::And(index, seven));
+  const auto lower = hn::TableLookupLanes(hn::LoadU(tag, table), lanes);
+  const auto upper = hn::TableLookupLanes(hn::LoadU(tag, table + 8), lanes);
+  return hn::IfThenElse(hn::RebindMask(tag, hn::Gt(index, seven)), upper, lower);
+#else
+  return hn::GatherIndex(tag, table, index);
+#endif
+}
+
+// element::code_of(): a binary search, where it counts.
+HWY_INLINE Words search_sixteen(Floats value, const float* HWY_RESTRICT thresholds) {
+  const FloatTag tag;
+  const IntTag ints;
+  // Of the thresholds at `start`, `start` + `step`, ...: the one for each lane's code so far.
+  HWY_ALIGN float level[16] = {};
+  auto code = hn::Zero(ints);
+  const auto one = hn::Set(ints, 1);
+  const auto descend = [&](Floats threshold) HWY_ATTR {
+    const auto above = hn::IfThenElseZero(hn::RebindMask(ints, hn::Gt(value, threshold)), one);
+    code = hn::Add(hn::Add(code, code), above);
+  };
+  descend(hn::Set(tag, thresholds[7]));
+  for (std::size_t half = 4; half >= 1; half /= 2) {
+    for (std::size_t k = 0; half - 1 + 2 * half * k < 15; ++k) {
+      level[k] = thresholds[half - 1 + 2 * half * k];
+    }
+    descend(look_up_sixteen(code, level));
+  }
+  return hn::BitCast(WordTag(), code);
+}
+
+// Sum of element::rms_term(d[k], to_fixed) over d (kCount,) aligned.
+template <std::size_t kCount>
+HWY_INLINE std::int32_t sum_of_squares(const float* HWY_RESTRICT d, float to_fixed) {
+  const FloatTag tag;
+  const IntTag ints;
+  const auto factor = hn::Set(tag, to_fixed);
+  auto sum = hn::Zero(ints);
+  for (std::size_t k = 0; k < kCount; k += hn::Lanes(tag)) {
+    const auto fixed = hn::NearestInt(hn::Mul(hn::Load(tag, d + k), factor));
+    sum = hn::Add(sum, hn::Mul(fixed, fixed));
+  }
+  return hn::GetLane(hn::SumOfLanes(ints, sum));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hobnob
+
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target guard

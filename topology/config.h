@@ -49,7 +49,9 @@ struct TopologyConfig {
   // expander, and matcha's base expander: neighbours, even, 2 .. 64. More cost bytes and mix
   // faster.
   std::uint32_t degree = 8;
-  // matcha: how often each matching of the base graph takes part. 1 .. 100.
+  // matcha: how often each matching of the base graph takes part. 1 .. 100. At n = 100 half of 8
+  // take 29 rounds to 1e-6, all of them 27 and twice the vectors; but half leave 2.6 times the
+  // noise between the peers (Xi).
   std::uint32_t active_percent = 50;
 
   // equidyn-od, equidyn-ou: weight on the partner, eta (n - 1) / n. 1 .. 100.

@@ -110,25 +110,51 @@ TEST(Grid, HoldsAnyNumberOfPeers) {
   EXPECT_EQ(*groups_of({.kind = "grid"}, 17, 1).rbegin(), 4U);
 }
 
-TEST(Matcha, HasDegreeMatchingsOrOneMoreForOddN) {
-  for (const std::uint32_t size : {8U, 9U, 30U, 101U}) {
-    const auto schedule = make_schedule({.kind = "matcha", .degree = 8, .active_percent = 100});
-    const MembershipView view(random_peers(size, 1));
-    const MixingMatrix matrix = schedule->matrix(view, 0, 0);
-    std::uint32_t denominator = 0;
-    for (const auto& entry : matrix.entries()) {
-      denominator = std::max(denominator, entry.weight.denominator);
-    }
-    // alpha = 1 / (1 + matchings); closing edges of four cycles may touch when there are few peers.
-    EXPECT_GE(denominator, 9 + size % 2);
-    EXPECT_LE(denominator, 9 + (size % 2) * (size > 100 ? 1 : 4));
-    // Off the diagonal every row sums to degree alpha.
-    for (std::uint32_t peer = 0; peer < size; ++peer) {
-      ExactSum rest = matrix.diagonal(peer);
-      for (int edge = 0; edge < 8; ++edge) {
-        rest.add({1, denominator});
+// degree alpha is 1 - 1 / n when every edge is active, the closing ones of odd n among them.
+TEST(Matcha, WithAllMatchingsActiveLeavesEveryPeerOneInN) {
+  for (const std::uint32_t size : {2U, 3U, 8U, 9U, 30U, 101U}) {
+    SCOPED_TRACE(size);
+    for (const std::uint32_t degree : {2U, 8U}) {
+      if (size == 2 && degree == 2) {
+        continue;  // one edge: alpha 1/2
       }
-      EXPECT_TRUE(rest.is_one());
+      const auto schedule =
+          make_schedule({.kind = "matcha", .degree = degree, .active_percent = 100});
+      const MixingMatrix matrix = schedule->matrix(MembershipView(random_peers(size, 1)), 0, 0);
+      for (std::uint32_t peer = 0; peer < size; ++peer) {
+        ExactSum own = matrix.diagonal(peer);
+        own.add({size - 1, size});
+        EXPECT_TRUE(own.is_one());
+      }
+    }
+  }
+}
+
+// The peer with the most active edges gives away all but 1 / n, or half when it has one.
+TEST(Matcha, HasTheGreatestAlphaThatLeavesNobodyLessThanOneInN) {
+  for (const std::uint32_t size : {2U, 4U, 5U, 9U, 11U, 24U, 40U}) {
+    const MembershipView view(random_peers(size, 2));
+    for (const std::uint32_t percent : {10U, 50U, 90U}) {
+      const auto schedule =
+          make_schedule({.kind = "matcha", .degree = 4, .active_percent = percent});
+      for (std::uint64_t round = 0; round < 40; ++round) {
+        SCOPED_TRACE(testing::Message()
+                     << "n " << size << ", " << percent << " %, round " << round);
+        const MixingMatrix matrix = schedule->matrix(view, 0, round);
+        if (matrix.entries().empty()) {
+          continue;
+        }
+        double least = 1.0;
+        bool has_pairs_only = true;
+        for (std::uint32_t peer = 0; peer < size; ++peer) {
+          least = std::min(least, matrix.diagonal(peer).value());
+          has_pairs_only = has_pairs_only && matrix.row(peer).size() <= 1;
+        }
+        for (const auto& entry : matrix.entries()) {
+          has_pairs_only = has_pairs_only && entry.weight == Weight{1, 2};
+        }
+        EXPECT_NEAR(least, has_pairs_only ? 0.5 : 1.0 / size, 1e-12);
+      }
     }
   }
 }

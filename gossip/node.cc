@@ -130,7 +130,7 @@ void Node::open_round(std::uint64_t round) {
   exchange_->publish(round, std::as_const(*published_).view(), plan_);
 }
 
-// A static graph is planned anew only when the members change: Erdos-Renyi costs n^2 hashes.
+// A static graph is planned anew only when the members change.
 void Node::plan_round() {
   const MembershipView view = membership_.view();
   const std::uint64_t digest = view.digest();

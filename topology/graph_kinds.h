@@ -23,7 +23,9 @@ struct GraphConfig {
   // hypercube             i ~ i xor 2^b, where that is below n
   // exponential           i ~ i+-2^l, 2^l < n
   // directed-exponential  i -> i+2^l, 2^l < n (exponential graphs: Ying et al. 2110.13363)
-  // erdos-renyi           every pair with probability 2 ln n / n, drawn again until connected
+  // erdos-renyi           every pair with probability (2 ln n - 2) / n, and one Hamiltonian cycle,
+  // so
+  //                       that it is connected: 2 ln n neighbours on average
   // expander              union of degree / 2 Hamiltonian cycles; cycle c joins the ids in order of
   //                       hash(seed, c, id); the complete graph when n <= degree + 1
   // small-world           Watts-Strogatz, k = 4, beta = 0.2: each link i ~ i+1, i ~ i+2 moves its
@@ -55,8 +57,7 @@ Graph make_graph(const GraphConfig& config, const MembershipView& view);
 
 // make_graph(config, view).neighbours(rank) without the rest of the graph, for a valid `config` and
 // a view of any size. O(degree) by position (the torus looks for its divisor, O(sqrt n)); expander
-// O(degree n), small-world O(n); erdos-renyi O(n^2 / log n), since it must know that the draw is
-// connected.
+// O(degree n), small-world and erdos-renyi O(n).
 std::vector<std::uint32_t> neighbours_of(const GraphConfig& config,
                                          const MembershipView& view,
                                          std::uint32_t rank);

@@ -50,43 +50,63 @@ std::uint64_t fixed_log(std::uint64_t n) {
   return static_cast<std::uint64_t>((Wide{binary} * kLogOfTwo) >> 32U);
 }
 
-// One draw of all pairs.
-struct Draw {
-  const MembershipView& view;
-  std::uint64_t seed = 0;
-  std::uint64_t threshold = 0;  // 2^64 p
+// Every pair, by a coin of its own. With the two neighbours of a Hamiltonian cycle a rank has 2 ln
+// n on average.
+class PairDraw {
+ public:
+  PairDraw(const GraphConfig& config, const MembershipView& view)
+      : view_(view), seed_(mix64(config.seed)), threshold_(threshold_of(view.size())) {}
 
   bool has_edge(std::uint32_t a, std::uint32_t b) const {
     const auto [low, high] = std::minmax(a, b);
-    return hash3(seed, view.at(low).key(), view.at(high).key()) < threshold;
+    return hash3(seed_, view_.at(low).key(), view_.at(high).key()) < threshold_;
   }
 
-  // Ranks not reached yet are tried only: n^2 / (2 ln n) hashes, not n^2 / 2.
-  bool is_connected() const {
-    Ranks missing = all_ranks(view.size());
-    Ranks frontier{missing.back()};
-    missing.pop_back();
-    while (!frontier.empty() && !missing.empty()) {
-      const std::uint32_t rank = frontier.back();
-      frontier.pop_back();
-      const auto found = std::partition(missing.begin(), missing.end(),
-                                        [&](std::uint32_t peer) { return !has_edge(rank, peer); });
-      frontier.insert(frontier.end(), found, missing.end());
-      missing.erase(found, missing.end());
-    }
-    return missing.empty();
+ private:
+  // 2^64 (2 ln n - 2) / n, from where the cycle is not all there is.
+  static std::uint64_t threshold_of(std::uint64_t size) {
+    constexpr std::uint64_t kOne = std::uint64_t{1} << 32U;
+    const std::uint64_t log = size < 3 ? kOne : fixed_log(size);
+    return static_cast<std::uint64_t>((Wide{log - kOne} << 33U) / std::max<std::uint64_t>(size, 1));
   }
+
+  const MembershipView& view_;
+  std::uint64_t seed_;
+  std::uint64_t threshold_;
 };
 
-// The first draw that is connected. One in about n is not, so the loop ends.
-Draw connected_draw(const GraphConfig& config, const MembershipView& view) {
-  const std::uint64_t size = view.size();
-  const auto threshold = static_cast<std::uint64_t>((Wide{fixed_log(size)} << 33U) / size);
-  for (std::uint64_t attempt = 0;; ++attempt) {
-    const Draw draw{.view = view, .seed = config.seed ^ mix64(attempt), .threshold = threshold};
-    if (draw.is_connected()) {
-      return draw;
+// The two next to self in a cycle are the nearest clockwise and counterclockwise on the circle of
+// all hashes: one look at everybody, no sort.
+void add_cycle_neighbours(const Place& at, std::uint64_t cycle, Ranks& peers) {
+  if (at.size() < 2) {
+    return;
+  }
+  constexpr Wide kCircle = (Wide{1} << 96U) - 1;
+  const Wide own = stand(at, cycle, at.self);
+  Wide next = kCircle;
+  Wide last = 0;
+  for (std::uint32_t rank = 0; rank < at.size(); ++rank) {
+    if (rank != at.self) {
+      const Wide clockwise = (stand(at, cycle, rank) - own) & kCircle;
+      next = std::min(next, clockwise);
+      last = std::max(last, clockwise);
     }
+  }
+  for (const Wide clockwise : {next, last}) {
+    peers.push_back(static_cast<std::uint32_t>(own + clockwise));  // the low word is the rank
+  }
+}
+
+void add_cycle_edges(const Place& at, std::uint64_t cycle, Edges& edges) {
+  std::vector<Wide> order;
+  order.reserve(at.size());
+  for (std::uint32_t rank = 0; rank < at.size(); ++rank) {
+    order.push_back(stand(at, cycle, rank));
+  }
+  std::ranges::sort(order);
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    edges.push_back({.a = static_cast<std::uint32_t>(order[k]),
+                     .b = static_cast<std::uint32_t>(order[(k + 1) % order.size()])});
   }
 }
 
@@ -110,28 +130,13 @@ std::vector<std::uint32_t> all_ranks(std::size_t size) {
   return all;
 }
 
-// The two next to self in each cycle are the nearest clockwise and counterclockwise on the circle
-// of all hashes: one look at everybody, no sort.
 Ranks expander_neighbours(const Place& at) {
   if (is_complete_expander(at.config, at.view)) {
     return all_ranks(at.size());
   }
-  constexpr Wide kCircle = (Wide{1} << 96U) - 1;
   Ranks peers;
   for (std::uint64_t cycle = 0; cycle < at.config.degree / 2; ++cycle) {
-    const Wide own = stand(at, cycle, at.self);
-    Wide next = kCircle;
-    Wide last = 0;
-    for (std::uint32_t rank = 0; rank < at.size(); ++rank) {
-      if (rank != at.self) {
-        const Wide clockwise = (stand(at, cycle, rank) - own) & kCircle;
-        next = std::min(next, clockwise);
-        last = std::max(last, clockwise);
-      }
-    }
-    for (const Wide clockwise : {next, last}) {
-      peers.push_back(static_cast<std::uint32_t>(own + clockwise));  // the low word is the rank
-    }
+    add_cycle_neighbours(at, cycle, peers);
   }
   return peers;
 }
@@ -143,23 +148,15 @@ Edges expander_edges(const GraphConfig& config, const MembershipView& view) {
   Edges edges;
   const Place at{.config = config, .view = view};
   for (std::uint64_t cycle = 0; cycle < config.degree / 2; ++cycle) {
-    std::vector<Wide> order;
-    order.reserve(view.size());
-    for (std::uint32_t rank = 0; rank < view.size(); ++rank) {
-      order.push_back(stand(at, cycle, rank));
-    }
-    std::ranges::sort(order);
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      edges.push_back({.a = static_cast<std::uint32_t>(order[k]),
-                       .b = static_cast<std::uint32_t>(order[(k + 1) % order.size()])});
-    }
+    add_cycle_edges(at, cycle, edges);
   }
   return edges;
 }
 
 Ranks erdos_renyi_neighbours(const Place& at) {
-  const Draw draw = connected_draw(at.config, at.view);
+  const PairDraw draw(at.config, at.view);
   Ranks peers;
+  add_cycle_neighbours(at, 0, peers);
   for (std::uint32_t rank = 0; rank < at.size(); ++rank) {
     if (rank != at.self && draw.has_edge(at.self, rank)) {
       peers.push_back(rank);
@@ -169,8 +166,9 @@ Ranks erdos_renyi_neighbours(const Place& at) {
 }
 
 Edges erdos_renyi_edges(const GraphConfig& config, const MembershipView& view) {
-  const Draw draw = connected_draw(config, view);
+  const PairDraw draw(config, view);
   Edges edges;
+  add_cycle_edges({.config = config, .view = view}, 0, edges);
   for (std::uint32_t b = 1; b < view.size(); ++b) {
     for (std::uint32_t a = 0; a < b; ++a) {
       if (draw.has_edge(a, b)) {

@@ -69,17 +69,14 @@ int main(int argc, char** argv) {
   for (const char* spec :
        {"trie-pairs", "trie-groups:g=8", "hash-buckets:g=8", "two-level", "one-peer-exponential",
         "base-k:k=4", "grid", "round-robin", "random-matching", "equidyn-ou", "matcha",
-        "expander:degree=8", "small-world", "one-peer-exponential:relabel=true", "complete"}) {
+        "expander:degree=8", "small-world", "erdos-renyi", "one-peer-exponential:relabel=true",
+        "complete"}) {
     hobnob::check_mutual(spec);
     benchmark::RegisterBenchmark((std::string("plan/") + spec).c_str(), hobnob::plan, spec)
         ->Arg(1000)
         ->Arg(100'000)
         ->Unit(benchmark::kMicrosecond);
   }
-  // Must know that the whole draw is connected; planned once per view, not per round.
-  benchmark::RegisterBenchmark("plan/erdos-renyi", hobnob::plan, "erdos-renyi")
-      ->Arg(1000)
-      ->Unit(benchmark::kMicrosecond);
   benchmark::RegisterBenchmark("gap/expander:degree=8", hobnob::gap, "expander:degree=8")
       ->Arg(1000)
       ->Unit(benchmark::kMillisecond);

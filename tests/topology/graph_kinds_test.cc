@@ -103,9 +103,7 @@ TEST(GraphKinds, AreDrawnFromIdsWhoseKeysCollideToo) {
   }
   const MembershipView view(peers);
   ASSERT_EQ(view.at(3).key(), view.at(11).key());
-  // All pairs of an Erdos-Renyi graph are one coin here: connected means complete.
-  EXPECT_EQ(make_graph({.kind = "erdos-renyi"}, view), graph_of("complete", 31));
-  for (const char* kind : {"expander", "small-world"}) {
+  for (const char* kind : {"erdos-renyi", "expander", "small-world"}) {
     SCOPED_TRACE(kind);
     const Graph graph = make_graph({.kind = kind}, view);
     EXPECT_TRUE(graph.is_connected());
@@ -211,7 +209,7 @@ TEST(ExpanderGraph, IsMutualInALargeSwarm) {
   }
 }
 
-TEST(ErdosRenyiGraph, JoinsAPairWithProbabilityTwoLogNOverN) {
+TEST(ErdosRenyiGraph, HasTwoLogNNeighboursOnAverage) {
   for (const std::size_t size : {100U, 317U, 1000U}) {
     SCOPED_TRACE(size);
     const auto n = static_cast<double>(size);
@@ -223,10 +221,9 @@ TEST(ErdosRenyiGraph, JoinsAPairWithProbabilityTwoLogNOverN) {
   }
 }
 
-TEST(ErdosRenyiGraph, IsDrawnAgainUntilConnected) {
-  // One draw of two ranks is empty with probability 0.31, so some of these need several.
+TEST(ErdosRenyiGraph, IsConnectedWhateverIsDrawn) {
   for (std::uint64_t seed = 0; seed < 64; ++seed) {
-    for (const std::size_t size : {2U, 3U, 4U, 5U}) {
+    for (const std::size_t size : {2U, 3U, 4U, 5U, 40U}) {
       EXPECT_TRUE(make_graph({.kind = "erdos-renyi", .seed = seed}, MembershipView::numbered(size))
                       .is_connected());
     }

@@ -23,6 +23,9 @@ enum ExitCode : int {
 // Prints "hobnob: MESSAGE" and gives the exit code for it.
 int report(const Error& error);
 
+// "a,a,b,b": the peers' sites, repeated over them; nothing for "".
+Result<std::vector<std::string>> parse_site_names(const std::string& text);
+
 struct SimulateOptions {
   std::string job;
   std::size_t peers = 8;
@@ -74,6 +77,7 @@ struct SwarmOptions {
   std::string job;
   std::size_t peers = 4;
   std::string http;
+  std::string sites;
   std::string out;
   std::string data;
   bool no_ucx = false;

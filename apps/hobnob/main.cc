@@ -75,6 +75,7 @@ void add_swarm(CLI::App& app, SwarmOptions& o, int& code) {
       "Examples:\n"
       "  hobnob job example fashion-mlp > job.json && hobnob swarm --job job.json --peers 4\n"
       "  hobnob swarm --job job.json --peers 4 --json | jq .target_met\n"
+      "  hobnob swarm --job two-level.json --peers 4 --sites lab,lab,cloud,cloud\n"
       "Exit 0 only if every peer that finished met job.target.");
   verb->add_option("--job", o.job, "Job file")->type_name("FILE")->required();
   verb->add_option("--peers", o.peers, "How many")
@@ -83,6 +84,7 @@ void add_swarm(CLI::App& app, SwarmOptions& o, int& code) {
       ->capture_default_str();
   verb->add_option("--http", o.http, "Status pages of the first peer (default: a free port)")
       ->type_name("HOST:PORT");
+  verb->add_option("--sites", o.sites, "Names of the peers' sites, repeated over them: a,a,b,b");
   verb->add_option("--out", o.out, "Every peer's status over time, a JSON line each")
       ->type_name("FILE.jsonl");
   verb->add_option("--data", o.data, "Data folder, if not the job's")->type_name("DIR");

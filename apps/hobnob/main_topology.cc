@@ -76,8 +76,13 @@ void add_topology(CLI::App& app, TopologyArguments& o, int& code) {
   CLI::App* weights =
       verb->add_subcommand("weights", "Mixing weights for a graph file, and how well each mixes");
   weights->add_option("FILE", o.weights.file, "Lines of \"i j\" or \"i: j k\"")->required();
-  weights->add_option("--rule", o.weights.rule, "mh, max-degree, lazy, best, sinkhorn, fdla or all")
+  weights
+      ->add_option("--rule", o.weights.rule,
+                   "mh, max-degree, lazy, best, sinkhorn, fdla, target, file or all")
       ->capture_default_str();
+  weights->add_option(
+      "--target", o.weights.target,
+      "What each node's value shall weigh in the mean, such as its samples: 600,150,75");
   weights->add_flag("--json", o.weights.json, "Print JSON, with the weights");
   weights->callback([&o, &code] { code = run_topology_weights(o.weights); });
   CLI::App* pipeline = verb->add_subcommand(

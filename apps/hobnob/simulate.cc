@@ -16,6 +16,21 @@
 
 namespace hobnob {
 
+Result<std::vector<std::string>> parse_site_names(const std::string& text) {
+  std::vector<std::string> sites;
+  if (!text.empty()) {
+    sites = split(text, ',');
+  }
+  for (const std::string& site : sites) {
+    if (site.empty() || site.size() > kMaxSiteBytes) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--sites \"%s\": names of 1 to %zu characters with commas, such as a,a,b,b",
+                        text.c_str(), kMaxSiteBytes);
+    }
+  }
+  return sites;
+}
+
 namespace {
 
 Result<std::vector<double>> parse_speeds(const std::string& text) {
@@ -54,16 +69,11 @@ Result<SimConfig> make_config(const SimulateOptions& options, const Job& job) {
     return speeds.error();
   }
   config.speeds = speeds.value();
-  if (!options.sites.empty()) {
-    config.sites = split(options.sites, ',');
+  Result<std::vector<std::string>> sites = parse_site_names(options.sites);
+  if (!sites.ok()) {
+    return sites.error();
   }
-  for (const std::string& site : config.sites) {
-    if (site.empty() || site.size() > kMaxSiteBytes) {
-      return make_error(ErrorCode::kInvalidArgument,
-                        "--sites \"%s\": names of 1 to %zu characters with commas, such as a,a,b,b",
-                        options.sites.c_str(), kMaxSiteBytes);
-    }
-  }
+  config.sites = std::move(sites).value();
   for (const auto& [text, what] :
        {std::pair(options.churn, "--churn"), std::pair(options.faults, "--faults")}) {
     const Result<std::vector<SimEvent>> events = parse_sim_events(text, what);

@@ -86,9 +86,10 @@ class TemporaryJob {
 
 class SwarmRun {
  public:
-  SwarmRun(const SwarmOptions& options, Job job)
+  SwarmRun(const SwarmOptions& options, Job job, std::vector<std::string> sites)
       : options_(options),
         job_(std::move(job)),
+        sites_(std::move(sites)),
         is_terminal_(isatty(STDERR_FILENO) != 0 && !options.json),
         started_(WallClock::now()) {}
 
@@ -111,6 +112,7 @@ class SwarmRun {
 
   const SwarmOptions& options_;
   Job job_;
+  std::vector<std::string> sites_;  // repeated over the peers; empty: none
   TemporaryJob file_;
   bool is_terminal_;
   WallClock::time_point started_;
@@ -138,6 +140,9 @@ Result<void> SwarmRun::start_peer(std::size_t index) {
   }
   if (index > 0) {
     arguments.insert(arguments.end(), {"--bootstrap", text_at(peers_[0].status, "listen")});
+  }
+  if (!sites_.empty()) {
+    arguments.insert(arguments.end(), {"--site", sites_[index % sites_.size()]});
   }
   if (!options_.data.empty()) {
     arguments.insert(arguments.end(), {"--data", options_.data});
@@ -372,6 +377,10 @@ int run_swarm(const SwarmOptions& options) {
   if (!read.ok()) {
     return report(read.error());
   }
+  Result<std::vector<std::string>> sites = parse_site_names(options.sites);
+  if (!sites.ok()) {
+    return report(sites.error());
+  }
   Job job = std::move(read).value();
   if (job.data.partition.kind != "iid" && job.data.partition.shards == 0) {
     job.data.partition.shards = static_cast<std::uint32_t>(options.peers);
@@ -386,7 +395,7 @@ int run_swarm(const SwarmOptions& options) {
   }
   std::signal(SIGINT, [](int /*signal*/) { interruptions = interruptions + 1; });
   std::signal(SIGTERM, [](int /*signal*/) { interruptions = interruptions + 1; });
-  SwarmRun run(options, std::move(job));
+  SwarmRun run(options, std::move(job), std::move(sites).value());
   const Result<int> code = run.run();
   return code.ok() ? code.value() : report(code.error());
 }

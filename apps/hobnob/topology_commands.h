@@ -40,6 +40,7 @@ int run_topology_compare(const TopologyRateOptions& options);
 struct TopologyWeightsOptions {
   std::string file;
   std::string rule = "all";
+  std::string target;  // what every node's value shall weigh, with commas
   bool json = false;
 };
 

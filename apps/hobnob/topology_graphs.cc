@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <functional>
 #include <iterator>
+#include <numeric>
+#include <optional>
 
 #include "apps/hobnob/commands.h"
 #include "apps/hobnob/read_file.h"
@@ -12,9 +14,11 @@
 #include "apps/hobnob/topology_commands.h"
 #include "apps/hobnob/topology_spec.h"
 #include "runtime/base/object_reader.h"
+#include "runtime/base/text.h"
 #include "runtime/wire/messages.h"
 #include "topology/fdla.h"
 #include "topology/graph_file.h"
+#include "topology/symmetric_eigen.h"
 #include "topology/verify.h"
 #include "topology/weights.h"
 
@@ -24,7 +28,7 @@ namespace {
 
 struct Weighted {
   std::string rule;
-  std::vector<double> weights;  // per edge
+  std::vector<double> weights;  // per edge; target: W[a][b] and W[b][a] of each
   double rho = 0.0;
   std::optional<double> bound;  // no symmetric weights on the graph have a smaller rho
 };
@@ -46,34 +50,117 @@ Result<Weighted> floating(const Graph& graph,
   return result;
 }
 
+// rho of W - 1 p', W reversible for the stationary p: with D = diag(p) it is that of the symmetric
+// D^1/2 W D^-1/2 - sqrt(p) sqrt(p)'.
+double reversible_rho(const Graph& graph,
+                      const std::vector<TwoWayWeight>& weights,
+                      const std::vector<double>& target) {
+  const std::size_t n = graph.size();
+  const double total = std::accumulate(target.begin(), target.end(), 0.0);
+  std::vector<double> matrix(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    matrix[i * n + i] = 1.0;
+  }
+  const std::vector<Graph::Edge> edges = graph.edges();
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const auto [a, b] = edges[e];
+    matrix[a * n + b] = matrix[b * n + a] = std::sqrt(weights[e].ab * weights[e].ba);
+    matrix[a * n + a] -= weights[e].ab;
+    matrix[b * n + b] -= weights[e].ba;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      matrix[i * n + j] -= std::sqrt(target[i] * target[j]) / total;
+    }
+  }
+  double rho = 0.0;
+  for (const double value : symmetric_eigenvalues(std::move(matrix), n)) {
+    rho = std::max(rho, std::abs(value));
+  }
+  return rho;
+}
+
+// What the command was given.
+struct WeighInput {
+  const GraphFile& file;
+  std::vector<double> target;  // (n,), or empty
+};
+
+Result<Weighted> to_target(const WeighInput& input) {
+  const auto weights = target_metropolis_hastings(input.file.graph, input.target);
+  if (!weights.ok()) {
+    return make_error(ErrorCode::kInvalidArgument, "--target: %s", weights.error().message.c_str());
+  }
+  Weighted result{.rule = "target", .weights = {}, .rho = 0.0, .bound = {}};
+  for (const TwoWayWeight& each : weights.value()) {
+    result.weights.insert(result.weights.end(), {each.ab, each.ba});
+  }
+  result.rho = reversible_rho(input.file.graph, weights.value(), input.target);
+  return result;
+}
+
 struct Rule {
   const char* name;
-  std::function<Result<Weighted>(const GraphFile&)> weigh;
+  std::function<Result<Weighted>(const WeighInput&)> weigh;
+  const char* needs = "";
+  bool (*has_input)(const WeighInput&) = [](const WeighInput&) { return true; };
 };
 
 const std::vector<Rule>& rules() {
+  using In = const WeighInput&;
   static const std::vector<Rule> all{
-      {"mh", [](const GraphFile& f) { return exact(f.graph, "mh", metropolis_hastings(f.graph)); }},
-      {"max-degree",
-       [](const GraphFile& f) { return exact(f.graph, "max-degree", max_degree(f.graph)); }},
-      {"lazy",
-       [](const GraphFile& f) {
-         return exact(f.graph, "lazy", lazy(metropolis_hastings(f.graph)));
-       }},
-      {"best",
-       [](const GraphFile& f) { return floating(f.graph, "best", best_constant(f.graph)); }},
-      {"sinkhorn",
-       [](const GraphFile& f) {
-         return floating(f.graph, "sinkhorn", sinkhorn(f.graph, to_doubles(f.weights)));
-       }},
-      {"fdla", [](const GraphFile& f) -> Result<Weighted> {
-         const Result<FdlaResult> found = fdla(f.graph);
+      {.name = "mh",
+       .weigh =
+           [](In in) { return exact(in.file.graph, "mh", metropolis_hastings(in.file.graph)); }},
+      {.name = "max-degree",
+       .weigh =
+           [](In in) { return exact(in.file.graph, "max-degree", max_degree(in.file.graph)); }},
+      {.name = "lazy",
+       .weigh =
+           [](In in) {
+             return exact(in.file.graph, "lazy", lazy(metropolis_hastings(in.file.graph)));
+           }},
+      {.name = "best",
+       .weigh =
+           [](In in) { return floating(in.file.graph, "best", best_constant(in.file.graph)); }},
+      {.name = "sinkhorn",
+       .weigh =
+           [](In in) {
+             return floating(in.file.graph, "sinkhorn",
+                             sinkhorn(in.file.graph, to_doubles(in.file.weights)));
+           }},
+      {.name = "fdla",
+       .weigh = [](In in) -> Result<Weighted> {
+         const Result<FdlaResult> found = fdla(in.file.graph);
          if (!found.ok()) {
            return found.error();
          }
          return Weighted{"fdla", found.value().weights, found.value().rho, found.value().bound};
-       }}};
+       }},
+      {.name = "file",
+       .weigh = [](In in) { return exact(in.file.graph, "file", in.file.weights); },
+       .needs = "the file gives its edges no weights; write \"i j 1/3\"",
+       .has_input = [](In in) { return !in.file.weights.empty(); }},
+      {.name = "target",
+       .weigh = to_target,
+       .needs = "say what each node shall weigh with --target, such as 600,150,75",
+       .has_input = [](In in) { return !in.target.empty(); }}};
   return all;
+}
+
+// "600,150,75"; nothing for "".
+Result<std::vector<double>> parse_target(const std::string& text) {
+  std::vector<double> target;
+  for (const std::string& part : text.empty() ? std::vector<std::string>{} : split(text, ',')) {
+    const std::optional<double> value = parse_number<double>(part);
+    if (!value) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--target: \"%s\" is no number; write one for each node: 600,150,75",
+                        part.c_str());
+    }
+    target.push_back(*value);
+  }
+  return target;
 }
 
 // ln(1e-6) / ln(rho), rounded up.
@@ -248,12 +335,22 @@ int run_topology_weights(const TopologyWeightsOptions& options) {
                              "%s: weights are for undirected graphs of at most %zu nodes",
                              options.file.c_str(), kMaxDenseNodes));
   }
+  const Result<std::vector<double>> target = parse_target(options.target);
+  if (!target.ok()) {
+    return report(target.error());
+  }
+  const WeighInput input{file.value(), target.value()};
   std::vector<Weighted> all;
   std::string known = "all";
   for (const Rule& rule : rules()) {
     known += std::string(", ") + rule.name;
-    if (options.rule != "all" && options.rule != rule.name) {
+    const bool is_asked = options.rule == rule.name;
+    if (!is_asked && (options.rule != "all" || !rule.has_input(input))) {
       continue;
+    }
+    if (!rule.has_input(input)) {
+      return report(
+          make_error(ErrorCode::kInvalidArgument, "--rule %s: %s", rule.name, rule.needs));
     }
     const bool is_too_large =
         std::string(rule.name) == "fdla" && file.value().graph.size() > kMaxFdlaNodes;
@@ -261,7 +358,7 @@ int run_topology_weights(const TopologyWeightsOptions& options) {
       std::fprintf(stderr, "fdla left out: more than %zu nodes\n", kMaxFdlaNodes);
       continue;
     }
-    Result<Weighted> weighted = rule.weigh(file.value());
+    Result<Weighted> weighted = rule.weigh(input);
     if (!weighted.ok()) {
       return report(weighted.error());
     }

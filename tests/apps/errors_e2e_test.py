@@ -89,6 +89,7 @@ class ErrorsTest(PeersTest):
 
     def test_missing_job_file(self):
         self.refuse(run("swarm", "--job", "/no/such.json", "--peers", 2), "/no/such.json", "job example")
+        self.refuse(run("swarm", "--job", self.write_job(), "--peers", 2, "--sites", "a,,b"), "--sites", "a,a,b,b")
 
     def test_job_with_an_unknown_key(self):
         job = self.write_job(gossip__codek={"kind": "int8"})

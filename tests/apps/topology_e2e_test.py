@@ -3,11 +3,15 @@
 import json
 import os
 import pathlib
+import signal
+import socket
 import sys
+import time
+import urllib.request
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.processes import PeersTest, example_job, run, run_tests  # noqa: E402
+from support.processes import PeersTest, Process, example_job, run, run_tests  # noqa: E402
 
 QUADRATIC = {"workload__curvature": [[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]],
              "workload__target": [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]}
@@ -70,6 +74,27 @@ class TopologyTest(PeersTest):
             self.assertAlmostEqual(rho[rule], value, 4)
         bound = next(rule["bound"] for rule in report["rules"] if rule["rule"] == "fdla")
         self.assertLessEqual(bound, rho["fdla"])
+
+    def test_weights_of_a_file_and_towards_a_target_have_rows_when_they_are_given(self):
+        path = self.write("own.edges", "0 1 1/2\n1 2 1/4\n")
+        rules = {rule["rule"]: rule for rule in json.loads(self.topology("weights", path, "--json"))["rules"]}
+        self.assertEqual(rules["file"]["weights"], [.5, .25])
+        self.assertNotIn("target", rules)
+        rules = {rule["rule"]: rule
+                 for rule in json.loads(self.topology("weights", path, "--target", "600,150,75", "--json"))["rules"]}
+        ab, ba, bc, cb = rules["target"]["weights"]
+        # p W = p: what flows from a to b flows back.
+        self.assertAlmostEqual(600 * ab, 150 * ba, 9)
+        self.assertAlmostEqual(150 * bc, 75 * cb, 9)
+        self.assertLess(rules["target"]["rho"], 1)
+        # Equal shares are plain Metropolis-Hastings.
+        rules = {rule["rule"]: rule
+                 for rule in json.loads(self.topology("weights", path, "--target", "1,1,1", "--json"))["rules"]}
+        self.assertAlmostEqual(rules["target"]["rho"], rules["mh"]["rho"], 9)
+        self.refuse("weights", path, "--target", "600,x,75", words=["--target", '"x"'])
+        self.refuse("weights", path, "--target", "600,75", words=["--target"])
+        self.refuse("weights", path, "--rule", "target", words=["--target"])
+        self.refuse("weights", self.write("bare.edges", "0 1\n"), "--rule", "file", words=["weights"])
 
     def test_pipeline_examples_reach_their_optima(self):
         for name, optimum in (("a", 8.0), ("b", 3.90625), ("b-int8", 5.0), ("c", 15.0)):
@@ -147,6 +172,26 @@ class TopologyTest(PeersTest):
                 for peer in json.loads(done.stdout)["peers"]:
                     self.assertEqual(peer["exit"], 0)
                     self.assertGreater(peer["edge_bytes_sent"], 150 * 64 / 2, "models were exchanged in half of the rounds")
+
+    def test_a_swarm_over_two_sites_knows_them_and_trains(self):
+        job = self.write_job(rounds=1_000_000, gossip__topology={"kind": "two-level", "g": 2}, target=None)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        swarm = Process("swarm", "--job", job, "--peers", 3, "--sites", "lab,cloud", "--http", address, "--json")
+        self.addCleanup(swarm.kill)
+        wanted = ["cloud", "lab", "lab"]
+        sites, limit = [], time.monotonic() + 30
+        while sites != wanted and time.monotonic() < limit and swarm.read(0.1):
+            try:
+                with urllib.request.urlopen(f"http://{address}/peers", timeout=5) as page:
+                    sites = sorted(peer["site"] for peer in json.load(page)["peers"])
+            except OSError:
+                continue  # not listening yet
+        self.assertEqual(sites, wanted)
+        swarm.signal(signal.SIGINT)
+        self.assertEqual(swarm.finish(20), 130)
+        peers = json.loads(swarm.process.stdout.read())["peers"]
+        self.assertTrue(all(peer["rounds"] > 0 and peer["bytes_sent"] > 0 for peer in peers), peers)
 
     def test_a_graph_file_travels_with_the_job(self):
         self.write("ring.edges", "0 1\n1 2\n2 0\n")

@@ -34,26 +34,34 @@ HWY_INLINE Floats look_up_sixteen(Ints index, const float* HWY_RESTRICT table) {
 #endif
 }
 
-// element::code_of(): a binary search, where it counts.
-HWY_INLINE Words search_sixteen(Floats value, const float* HWY_RESTRICT thresholds) {
+// table[index] for indices below 8.
+HWY_INLINE Floats look_up_eight(Ints index, const float* HWY_RESTRICT table) {
   const FloatTag tag;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX2
+  return hn::TableLookupLanes(hn::LoadU(tag, table), hn::IndicesFromVec(tag, index));
+#else
+  return hn::GatherIndex(tag, table, index);
+#endif
+}
+
+// element::code_of(), by halves.
+HWY_INLINE Ints search_sixteen(Floats value, const element::Codebook& book) {
   const IntTag ints;
-  // Of the thresholds at `start`, `start` + `step`, ...: the one for each lane's code so far.
-  HWY_ALIGN float level[16] = {};
-  auto code = hn::Zero(ints);
+#if HWY_TARGET == HWY_SCALAR
+  // GCC 12 at -O3 vectorises the search below wrongly when a vector is one value.
+  return hn::Set(ints,
+                 static_cast<std::int32_t>(element::code_of(book.thresholds, hn::GetLane(value))));
+#else
+  const FloatTag tag;
   const auto one = hn::Set(ints, 1);
-  const auto descend = [&](Floats threshold) HWY_ATTR {
-    const auto above = hn::IfThenElseZero(hn::RebindMask(ints, hn::Gt(value, threshold)), one);
-    code = hn::Add(hn::Add(code, code), above);
+  const auto above = [&](Floats threshold) HWY_ATTR {
+    return hn::IfThenElseZero(hn::RebindMask(ints, hn::Gt(value, threshold)), one);
   };
-  descend(hn::Set(tag, thresholds[7]));
-  for (std::size_t half = 4; half >= 1; half /= 2) {
-    for (std::size_t k = 0; half - 1 + 2 * half * k < 15; ++k) {
-      level[k] = thresholds[half - 1 + 2 * half * k];
-    }
-    descend(look_up_sixteen(code, level));
-  }
-  return hn::BitCast(WordTag(), code);
+  auto code = above(hn::Set(tag, book.search[0][0]));
+  code = hn::Add(hn::Add(code, code), above(look_up_eight(code, book.search[1])));
+  code = hn::Add(hn::Add(code, code), above(look_up_eight(code, book.search[2])));
+  return hn::Add(hn::Add(code, code), above(look_up_eight(code, book.search[3])));
+#endif
 }
 
 // Sum of element::rms_term(d[k], to_fixed) over d (kCount,) aligned.

@@ -26,6 +26,11 @@ enum class CodecId : std::uint8_t {
   kH4 = 8,
   kH2 = 9,
   kSign = 10,
+  kEntropy = 11,
+  kTopK = 12,
+  kRandomK = 13,
+  kSparseTernary = 14,
+  kDctTopK = 15,
   kTerngrad = 16,
   kLog = 17,
   kQsgd8 = 18,
@@ -35,6 +40,7 @@ enum class CodecId : std::uint8_t {
 struct CodecTraits {
   bool exact = false;          // decode(encode(v)) == v in the working precision
   bool unbiased = false;       // the mean over keys of decode(encode(v, key)) is v
+  bool fixed_length = true;    // every message of a count has max_bytes()
   double nominal_bits = 32.0;  // per value, scales included
 };
 

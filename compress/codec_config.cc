@@ -4,6 +4,7 @@
 #include <array>
 
 #include "compress/block_codec.h"
+#include "compress/entropy_codec.h"
 #include "compress/message.h"
 #include "compress/raw_codec.h"
 #include "runtime/base/nearest_word.h"
@@ -18,13 +19,21 @@ struct Kind {
 };
 
 constexpr std::array kKinds = {
-    Kind{"raw", CodecId::kRaw},       Kind{"fp32", CodecId::kFloat32},
-    Kind{"bf16", CodecId::kBFloat16}, Kind{"int8", CodecId::kInt8},
-    Kind{"fp16", CodecId::kFloat16},  Kind{"int4", CodecId::kInt4},
-    Kind{"nf4", CodecId::kNf4},       Kind{"lm4", CodecId::kLm4},
-    Kind{"h4", CodecId::kH4},         Kind{"h2", CodecId::kH2},
-    Kind{"sign", CodecId::kSign},     Kind{"terngrad", CodecId::kTerngrad},
-    Kind{"log", CodecId::kLog},       Kind{"qsgd8", CodecId::kQsgd8},
+    Kind{"raw", CodecId::kRaw},
+    Kind{"fp32", CodecId::kFloat32},
+    Kind{"bf16", CodecId::kBFloat16},
+    Kind{"int8", CodecId::kInt8},
+    Kind{"fp16", CodecId::kFloat16},
+    Kind{"int4", CodecId::kInt4},
+    Kind{"nf4", CodecId::kNf4},
+    Kind{"lm4", CodecId::kLm4},
+    Kind{"h4", CodecId::kH4},
+    Kind{"h2", CodecId::kH2},
+    Kind{"sign", CodecId::kSign},
+    Kind{"eq", CodecId::kEntropy},
+    Kind{"terngrad", CodecId::kTerngrad},
+    Kind{"log", CodecId::kLog},
+    Kind{"qsgd8", CodecId::kQsgd8},
     Kind{"qsgd4", CodecId::kQsgd4},
 };
 
@@ -88,17 +97,33 @@ Result<void> validate(const CodecConfig& config) {
                       "gossip.codec.block: %zu is not %zu, the only block there is", config.block,
                       message::kBlockCount);
   }
+  if (!(config.step >= 0.01 && config.step <= 16.0)) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "gossip.codec.step: %g is not in 0.01 to 16 (of the root mean square)",
+                      config.step);
+  }
+  if (!(config.rounding > 0.0 && config.rounding <= 0.5)) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "gossip.codec.rounding: %g is not above 0 and at most 0.5", config.rounding);
+  }
   return {};
 }
 
 std::unique_ptr<Codec> make_codec(const CodecConfig& config) {
   HOBNOB_CHECK(validate(config).ok(), "codec config was not validated");
+  if (config.kind == "eq") {
+    return std::make_unique<EntropyCodec>(
+        EntropyConfig{.step = config.step, .rounding = config.rounding});
+  }
   return make_codec(std::ranges::find(kKinds, config.kind, &Kind::name)->id).value();
 }
 
 Result<std::unique_ptr<Codec>> make_codec(CodecId id) {
   if (id == CodecId::kRaw) {
     return {std::make_unique<RawCodec>()};
+  }
+  if (id == CodecId::kEntropy) {
+    return {std::make_unique<EntropyCodec>(EntropyConfig{})};
   }
   const auto block = std::ranges::find(kBlockKinds, id, &BlockKind::id);
   if (block != kBlockKinds.end()) {

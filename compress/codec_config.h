@@ -8,12 +8,15 @@
 
 namespace hobnob {
 
-// Which codec, and its parameters. A parameter that the kind does not have keeps its default.
+// Which codec, and its parameters.
 struct CodecConfig {
   // One of codec_kinds().
   std::string kind = "int8";
   // Values that share one scale. 256 is the wire layout's block and the only one today.
   std::size_t block = 256;
+  // eq: EntropyConfig.
+  double step = 0.5;
+  double rounding = 0.5;
 };
 
 // Names, in the order of their ids.

@@ -125,6 +125,8 @@ HOBNOB_HOST_DEVICE inline std::uint16_t absmax_scale(std::uint32_t largest) {
 struct Codebook {
   float values[16];
   float thresholds[15];
+  // The thresholds in the order of a binary search: row r has those of step r, by the code so far.
+  float search[4][16];
 };
 
 constexpr Codebook codebook_of(const float (&values)[16]) {
@@ -134,6 +136,12 @@ constexpr Codebook codebook_of(const float (&values)[16]) {
   }
   for (int k = 0; k < 15; ++k) {
     book.thresholds[k] = (values[k] + values[k + 1]) * 0.5F;
+  }
+  for (int row = 0; row < 4; ++row) {
+    const int half = 8 >> row;
+    for (int k = 0; k < 1 << row; ++k) {
+      book.search[row][k] = book.thresholds[half - 1 + 2 * half * k];
+    }
   }
   return book;
 }

@@ -87,8 +87,7 @@ struct CodebookCode {
   }
 
   static HWY_INLINE Ints levels(Floats value, Ints /*noise*/, Floats inverse) {
-    const Words codes = search_sixteen(hn::Mul(value, inverse), kBook.thresholds);
-    return hn::Sub(hn::BitCast(IntTag(), codes), hn::Set(IntTag(), 8));
+    return hn::Sub(search_sixteen(hn::Mul(value, inverse), kBook), hn::Set(IntTag(), 8));
   }
 
   static HWY_INLINE Floats values(Ints nibbles, Floats scale) {

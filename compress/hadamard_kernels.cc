@@ -108,8 +108,7 @@ struct FourBits {
   static constexpr std::size_t kPayloadBytes = 128;
 
   static HWY_INLINE Ints levels(Floats value) {
-    const auto codes = search_sixteen(value, element::kLm4.thresholds);
-    return hn::Sub(hn::BitCast(IntTag(), codes), hn::Set(IntTag(), 8));
+    return hn::Sub(search_sixteen(value, element::kLm4), hn::Set(IntTag(), 8));
   }
 
   static HWY_INLINE Floats values(Ints levels) {

@@ -117,6 +117,10 @@ Result<void> read_codec(const Json& json, CodecConfig& codec) {
   ObjectReader reader(json, "gossip.codec");
   codec.kind = reader.choice("kind", "int8", codec_kinds());
   codec.block = static_cast<std::size_t>(reader.integer("block", 256, 1, 1 << 16));
+  if (codec.kind == "eq") {
+    codec.step = reader.number("step", codec.step, 0.01, 16.0);
+    codec.rounding = reader.number("rounding", codec.rounding, 0.01, 0.5);
+  }
   return reader.finish();
 }
 
@@ -145,6 +149,14 @@ Result<void> read_gossip(const Json& json, GossipConfig& gossip) {
   return reader.finish();
 }
 
+Json write_codec(const CodecConfig& codec) {
+  Json json = Json().set("kind", codec.kind).set("block", static_cast<std::int64_t>(codec.block));
+  if (codec.kind == "eq") {
+    json.set("step", codec.step).set("rounding", codec.rounding);
+  }
+  return json;
+}
+
 Json write_gossip(const GossipConfig& gossip) {
   Json json;
   json.set("mode", name_of(gossip.mode));
@@ -152,9 +164,7 @@ Json write_gossip(const GossipConfig& gossip) {
   json.set("local_steps", static_cast<std::int64_t>(gossip.local_steps));
   json.set("gamma", gossip.gamma);
   json.set("topology", write_topology(gossip.topology));
-  json.set("codec", Json()
-                        .set("kind", gossip.codec.kind)
-                        .set("block", static_cast<std::int64_t>(gossip.codec.block)));
+  json.set("codec", write_codec(gossip.codec));
   json.set("channel", gossip.channel);
   json.set("trigger", Json().set("kind", gossip.trigger));
   json.set("correction", "none");

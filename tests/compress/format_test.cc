@@ -77,6 +77,7 @@ const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kGolden{
     {"h4", {0x70ba0600548d354fULL, 0xa42e0db7598942ffULL}},
     {"h2", {0x10ef12aade7ac1b3ULL, 0x57f38e7e5380dcffULL}},
     {"sign", {0x8a5c33d1830c751dULL, 0x6a6b5f84895496e3ULL}},
+    {"eq", {0x5417f1c3f3ed24c2ULL, 0xdafee0c9377c2435ULL}},
     {"terngrad", {0xb4c99470d7c8ea91ULL, 0x27bc1d33b16a127bULL}},
     {"log", {0x7930a06112d06ad8ULL, 0xc40d9d0c70deb67cULL}},
     {"qsgd8", {0xec47d6e91dfda377ULL, 0xa7661128eb46d055ULL}},
@@ -195,6 +196,9 @@ TEST(Format, ValuesThatAreNotFiniteAreRefused) {
 TEST(Format, PaddingAndFalseFlagsAreRefused) {
   for (const std::string& kind : kKinds) {
     const auto codec = codec_of(kind);
+    if (!codec->traits().fixed_length) {
+      continue;  // varying_frames_test
+    }
     const Bytes good = encode(kind, integers(33));
     Bytes bytes = good;
     seal_frame(bytes);

@@ -1,0 +1,349 @@
+#include "compress/entropy_codec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "compress/element_rules.h"
+#include "compress/quantizer.h"
+#include "compress/rans.h"
+#include "compress/varying_frames.h"
+
+// A frame's body:
+//   f32 step, u8 top, u8 0, u32 number of escapes, u16 middles (top,), u16 frequencies of the
+//   levels -top to top and of the escape, i32 escapes, streams
+
+namespace hobnob {
+
+namespace {
+
+using message::kBlockCount;
+using message::kFrameCount;
+
+constexpr std::size_t kHeadBytes = 10;
+constexpr std::size_t kMaxModelBytes = kHeadBytes + 2 * kMaxLevel + 2 * kRansSymbols;
+
+constexpr std::size_t streams_of(std::size_t count) {
+  return (count + kRansStreamSymbols - 1) / kRansStreamSymbols;
+}
+
+constexpr std::size_t max_body_bytes(std::size_t count) {
+  return kMaxModelBytes + 4 * count + streams_of(count) * (4 + 4 * kRansLanes) + 2 * count;
+}
+
+// Scratch of one frame.
+struct Frame {
+  std::vector<float> d;
+  std::vector<std::uint8_t> symbols;
+  std::vector<std::int32_t> escapes;
+};
+
+// Fills frame.d with values - base; blocks that cannot be sent are zeros. Returns how many.
+template <typename T>
+std::size_t load(const T* values, const T* base, std::size_t count, Frame& frame) {
+  frame.d.resize(count);
+  std::size_t poisoned = 0;
+  for (std::size_t start = 0; start < count; start += kBlockCount) {
+    const std::size_t end = std::min(count, start + kBlockCount);
+    std::uint32_t largest = 0;
+    for (std::size_t k = start; k < end; ++k) {
+      const T value = base == nullptr ? values[k] : values[k] - base[k];
+      frame.d[k] = static_cast<float>(value);
+      largest = std::max(largest, element::magnitude_bits(frame.d[k]));
+    }
+    if (largest >= element::kInt8Poison) {
+      ++poisoned;
+      std::fill(frame.d.begin() + static_cast<std::ptrdiff_t>(start),
+                frame.d.begin() + static_cast<std::ptrdiff_t>(end), 0.0F);
+    }
+  }
+  return poisoned;
+}
+
+void put_varint(std::uint32_t value, ByteWriter& writer) {
+  for (; value >= 0x80U; value >>= 7U) {
+    writer.put(static_cast<std::uint8_t>(value | 0x80U));
+  }
+  writer.put(static_cast<std::uint8_t>(value));
+}
+
+void put_escape(std::int32_t level, std::uint32_t top, ByteWriter& writer) {
+  const bool is_negative = level < 0;
+  const auto magnitude = static_cast<std::uint32_t>(is_negative ? -level : level);
+  put_varint((magnitude - top - 1) * 2 + (is_negative ? 1U : 0U), writer);
+}
+
+void write_model(const LevelModel& model, std::size_t escapes, ByteWriter& writer) {
+  writer.put(model.step);
+  writer.put(static_cast<std::uint8_t>(model.top));
+  writer.put(std::uint8_t{0});
+  writer.put(static_cast<std::uint32_t>(escapes));
+  for (std::size_t level = 0; level < model.top; ++level) {
+    writer.put(model.middles[level]);
+  }
+  for (std::size_t symbol = kMaxLevel - model.top; symbol <= kMaxLevel + model.top; ++symbol) {
+    put_varint(model.frequencies[symbol], writer);
+  }
+  put_varint(model.frequencies[kEscape], writer);
+}
+
+// What a body says, its streams still coded.
+struct ReadBody {
+  LevelModel model;
+  std::vector<std::int32_t> escapes;
+  std::vector<ByteSpan> streams;
+};
+
+// Fails the reader for more than 28 bits.
+std::uint32_t get_varint(ByteReader& reader) {
+  std::uint32_t value = 0;
+  for (std::uint32_t shift = 0; shift < 28; shift += 7) {
+    const auto byte = reader.get<std::uint8_t>();
+    value |= (byte & 0x7fU) << shift;
+    if (byte < 0x80U) {
+      return value;
+    }
+  }
+  reader.fail();
+  return 0;
+}
+
+// More than all makes the sum wrong.
+std::uint16_t get_frequency(ByteReader& reader) {
+  return static_cast<std::uint16_t>(std::min(get_varint(reader), 2 * kRansTotal));
+}
+
+// Fails the reader for a level beyond kMaxEscapedLevel.
+std::int32_t get_escape(ByteReader& reader, std::uint32_t top) {
+  const std::uint32_t code = get_varint(reader);
+  const auto level = static_cast<std::int32_t>(code / 2 + top + 1);
+  if (level > kMaxEscapedLevel) {
+    reader.fail();
+  }
+  return code % 2 == 1 ? -level : level;
+}
+
+bool read_model(ByteReader& reader, std::size_t count, ReadBody& body) {
+  LevelModel& model = body.model;
+  model.step = reader.get<float>();
+  model.top = reader.get<std::uint8_t>();
+  const auto reserved = reader.get<std::uint8_t>();
+  const std::size_t escapes = reader.get<std::uint32_t>();
+  // The largest level times the largest step is finite.
+  const bool is_step = model.step >= element::float_of_bf16(element::kMinScale) &&
+                       model.step < element::float_of_bf16(element::kScaleLimit) * 0x1p-16F;
+  if (!is_step || model.top > kMaxLevel || reserved != 0 || escapes > count) {
+    return false;
+  }
+  for (std::size_t level = 0; level < model.top; ++level) {
+    model.middles[level] = reader.get<std::uint8_t>();
+  }
+  for (std::size_t symbol = kMaxLevel - model.top; symbol <= kMaxLevel + model.top; ++symbol) {
+    model.frequencies[symbol] = get_frequency(reader);
+  }
+  model.frequencies[kEscape] = get_frequency(reader);
+  if (!reader.ok() || !are_rans_frequencies(model.frequencies)) {
+    return false;
+  }
+  // An escape takes a byte at least.
+  if (escapes > reader.left()) {
+    return false;
+  }
+  body.escapes.reserve(escapes);
+  while (body.escapes.size() < escapes && reader.ok()) {
+    body.escapes.push_back(get_escape(reader, model.top));
+  }
+  return reader.ok();
+}
+
+Result<ReadBody> read_body(const message::VaryingMessage::Frame& frame) {
+  ReadBody body;
+  ByteReader reader(frame.body);
+  if (!read_model(reader, frame.count, body)) {
+    return make_error(ErrorCode::kMalformed, "decode failed: levels or frequencies out of range");
+  }
+  ByteSpan left = reader.rest();
+  for (std::size_t start = 0; start < frame.count; start += kRansStreamSymbols) {
+    const Result<std::size_t> length =
+        check_rans_stream(left, std::min(kRansStreamSymbols, frame.count - start));
+    if (!length.ok()) {
+      return length.error();
+    }
+    body.streams.push_back(left.first(length.value()));
+    left = left.subspan(length.value());
+  }
+  if (!left.empty()) {
+    return make_error(ErrorCode::kMalformed, "decode failed: bytes after the last stream");
+  }
+  return body;
+}
+
+// Values (count,) of a frame.
+void decode_body(const ReadBody& body, Frame& frame) {
+  std::size_t start = 0;
+  for (const ByteSpan stream : body.streams) {
+    const std::size_t count = std::min(kRansStreamSymbols, frame.symbols.size() - start);
+    // The table is of one frame; building it costs as much as 1,500 symbols.
+    RansDecoder(body.model.frequencies)
+        .decode(stream, std::span(frame.symbols).subspan(start, count));
+    start += count;
+  }
+  dequantize(frame.symbols, body.model, body.escapes, frame.d);
+}
+
+template <typename T>
+void add_values(const std::vector<float>& values, double scale, std::span<T> into) {
+  const auto factor = static_cast<T>(scale);
+  for (std::size_t k = 0; k < into.size(); ++k) {
+    into[k] = element::add_scaled(into[k], factor, static_cast<T>(values[k]));
+  }
+}
+
+// Appends the body of frame.d, or nothing when all are 0, and leaves in frame.d what it decodes to.
+void encode_body(Frame& frame, const EntropyConfig& config, bool decodes, Bytes& body) {
+  const LevelRule rule{static_cast<float>(config.step), static_cast<float>(config.rounding)};
+  const LevelModel model = fit_levels(frame.d, rule);
+  if (model.step == 0.0F) {
+    return;
+  }
+  frame.symbols.resize(frame.d.size());
+  frame.escapes.clear();
+  quantize(frame.d, model, rule.rounding, frame.symbols, frame.escapes);
+  ByteWriter writer(body);
+  write_model(model, frame.escapes.size(), writer);
+  for (const std::int32_t level : frame.escapes) {
+    put_escape(level, model.top, writer);
+  }
+  const std::span<const std::uint8_t> symbols(frame.symbols);
+  for (std::size_t start = 0; start < symbols.size(); start += kRansStreamSymbols) {
+    const std::size_t count = std::min(kRansStreamSymbols, symbols.size() - start);
+    rans_encode(symbols.subspan(start, count), model.frequencies, body);
+  }
+  if (decodes) {
+    dequantize(frame.symbols, model, frame.escapes, frame.d);
+  }
+}
+
+template <typename T>
+struct Input {
+  std::span<const T> values;
+  const T* base = nullptr;
+  T* advance = nullptr;
+};
+
+template <typename T>
+std::size_t encode_all(const Input<T>& input, const EntropyConfig& config, Bytes& out) {
+  message::VaryingWriter writer(CodecId::kEntropy, input.values.size(), {}, out);
+  Frame frame;
+  Bytes body;
+  std::size_t poisoned = 0;
+  for (std::size_t start = 0; start < input.values.size(); start += kFrameCount) {
+    const std::size_t count = std::min(kFrameCount, input.values.size() - start);
+    const T* base = input.base == nullptr ? nullptr : input.base + start;
+    const std::size_t bad = load(input.values.data() + start, base, count, frame);
+    body.clear();
+    encode_body(frame, config, input.advance != nullptr, body);
+    writer.append_frame(body, bad > 0);
+    poisoned += bad;
+    if (input.advance != nullptr && !body.empty()) {
+      add_values(frame.d, 1.0, std::span(input.advance + start, count));
+    }
+  }
+  writer.finish();
+  return poisoned;
+}
+
+}  // namespace
+
+CodecTraits EntropyCodec::traits() const {
+  // Of a normal source: its differential entropy less the step's, and at least that of rare levels.
+  const double bits = std::log2(4.133 / config_.step);
+  return {.fixed_length = false, .nominal_bits = std::max(bits, 0.1)};
+}
+
+std::size_t EntropyCodec::max_bytes(std::size_t count, DType /*type*/) const {
+  const std::size_t whole = count / kFrameCount;
+  const std::size_t rest = count % kFrameCount;
+  return message::max_varying_bytes(
+      count, whole * max_body_bytes(kFrameCount) + (rest == 0 ? 0 : max_body_bytes(rest)));
+}
+
+std::size_t EntropyCodec::encode(ConstVec values, RngKey /*key*/, Bytes& out) const {
+  if (values.type() == DType::kFloat32) {
+    return encode_all(Input<float>{.values = values.as<float>()}, config_, out);
+  }
+  return encode_all(Input<double>{.values = values.as<double>()}, config_, out);
+}
+
+std::size_t EntropyCodec::encode_difference(ConstVec values,
+                                            ConstVec base,
+                                            RngKey /*key*/,
+                                            Bytes& out) const {
+  HOBNOB_CHECK(values.count() == base.count(), "difference of vectors of different lengths");
+  if (values.type() == DType::kFloat32) {
+    return encode_all(Input<float>{.values = values.as<float>(), .base = base.as<float>().data()},
+                      config_, out);
+  }
+  return encode_all(Input<double>{.values = values.as<double>(), .base = base.as<double>().data()},
+                    config_, out);
+}
+
+std::size_t EntropyCodec::encode_advance(ConstVec values,
+                                         Vec hat,
+                                         RngKey /*key*/,
+                                         Bytes& out) const {
+  HOBNOB_CHECK(values.count() == hat.count(), "difference of vectors of different lengths");
+  if (values.type() == DType::kFloat32) {
+    float* state = hat.as<float>().data();
+    return encode_all(Input<float>{.values = values.as<float>(), .base = state, .advance = state},
+                      config_, out);
+  }
+  double* state = hat.as<double>().data();
+  return encode_all(Input<double>{.values = values.as<double>(), .base = state, .advance = state},
+                    config_, out);
+}
+
+Result<void> EntropyCodec::check(ByteSpan bytes, std::size_t count, DType /*type*/) const {
+  const auto checked = message::check_frames(bytes, CodecId::kEntropy, count,
+                                             max_body_bytes(std::min(count, kFrameCount)));
+  if (!checked.ok()) {
+    return checked.error();
+  }
+  if (checked.value().parameters != message::Parameters{}) {
+    return make_error(ErrorCode::kMalformed, "decode failed: parameters that eq does not have");
+  }
+  for (const auto& frame : checked.value().frames) {
+    if (!frame.body.empty()) {
+      const Result<ReadBody> body = read_body(frame);
+      if (!body.ok()) {
+        return body.error();
+      }
+    }
+  }
+  return {};
+}
+
+void EntropyCodec::add_checked(std::span<const CodecPart> parts, Vec into) const {
+  Frame scratch;
+  for (const CodecPart& part : parts) {
+    const auto checked = message::check_frames(part.bytes, CodecId::kEntropy, into.count(),
+                                               max_body_bytes(std::min(into.count(), kFrameCount)));
+    HOBNOB_CHECK(checked.ok(), "message was not checked");
+    for (const auto& frame : checked.value().frames) {
+      if (frame.body.empty()) {
+        continue;
+      }
+      scratch.d.resize(frame.count);
+      scratch.symbols.resize(frame.count);
+      decode_body(read_body(frame).value(), scratch);
+      if (into.type() == DType::kFloat32) {
+        add_values(scratch.d, part.scale, into.as<float>().subspan(frame.start, frame.count));
+      } else {
+        add_values(scratch.d, part.scale, into.as<double>().subspan(frame.start, frame.count));
+      }
+    }
+  }
+}
+
+}  // namespace hobnob

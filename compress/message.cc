@@ -140,6 +140,14 @@ Result<void> check_message(const Layout& layout, std::size_t count, ByteSpan byt
   return {};
 }
 
+std::uint64_t frame_checksum(ByteSpan body, std::size_t frame_index, std::uint32_t flags) {
+  return checksum(body, frame_index, flags);
+}
+
+std::uint64_t header_checksum(const std::byte* at) {
+  return hash_bytes({at, kHeaderChecksumAt});
+}
+
 std::uint32_t frame_flags(const std::byte* at) {
   return load<std::uint32_t>(at + kFlagsAt);
 }

@@ -67,6 +67,10 @@ void write_frame_header(const FrameShape& shape,
 // Everything but the meaning of scales and payload: lengths, header, checksums, flags, zero
 // padding.
 Result<void> check_message(const Layout& layout, std::size_t count, ByteSpan bytes);
+// What a frame's header must hold for its body, and a message's for the bytes before it.
+std::uint64_t frame_checksum(ByteSpan body, std::size_t frame_index, std::uint32_t flags);
+std::uint64_t header_checksum(const std::byte* at);
+
 // Of a checked message; `at` points to the frame's header.
 std::uint32_t frame_flags(const std::byte* at);
 

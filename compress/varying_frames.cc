@@ -4,7 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "compress/frame_hash.h"
 #include "runtime/base/hash.h"
 
 namespace hobnob::message {
@@ -32,11 +31,6 @@ T load(const std::byte* at) {
 
 Error malformed(const char* why) {
   return make_error(ErrorCode::kMalformed, "decode failed: %s", why);
-}
-
-// The hash takes in the body's length, which the padding would hide.
-std::uint64_t checksum(ByteSpan body, std::size_t frame_index, std::uint32_t flags) {
-  return frame_hash(body, std::uint64_t{frame_index} << 8U | flags);
 }
 
 // Total and checksum are left to seal().
@@ -69,7 +63,7 @@ Result<ByteSpan> check_frame(ByteSpan bytes, std::size_t frame_index, std::size_
   const ByteSpan body = bytes.subspan(kFrameHeaderBytes, payload);
   const ByteSpan padding =
       bytes.subspan(kFrameHeaderBytes + payload, round_up(payload, kBodyAlign) - payload);
-  if (load<std::uint64_t>(bytes.data()) != checksum(body, frame_index, flags)) {
+  if (load<std::uint64_t>(bytes.data()) != frame_checksum(body, frame_index, flags)) {
     return malformed("frame checksum differs");
   }
   if (std::ranges::any_of(padding, [](std::byte b) { return b != std::byte{0}; })) {
@@ -97,7 +91,7 @@ void VaryingWriter::append_frame(ByteSpan body, bool has_poison) {
   std::byte* header = out_.data() + at;
   std::ranges::copy(body, header + kFrameHeaderBytes);
   const std::uint32_t flags = (body.empty() ? kZero : 0U) | (has_poison ? kPoison : 0U);
-  store(header, checksum(body, frames_++, flags));
+  store(header, frame_checksum(body, frames_++, flags));
   store(header + kPayloadBytesAt, static_cast<std::uint32_t>(body.size()));
   store(header + kFlagsAt, flags);
 }

@@ -22,7 +22,7 @@ THIRD_PARTY = {
     r"<uc[pst]/": r"runtime/transport/ucx_|tests/runtime/",
     r"<nlohmann/": r"runtime/base/json\.cc",
     r"<microhttpd\.h>": r"runtime/status/",
-    r"<CLI/": r"apps/hobnob/main(_topology)?\.cc",
+    r"<CLI/": r"apps/hobnob/main(_topology|_codec)?\.cc",
     r"<cblas\.h>": r"apps/models/|runtime/compute/",
     r"<zlib\.h>": r"apps/data/|tests/apps/",
 }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "apps/hobnob/codec_spec.h"
 #include "apps/hobnob/read_file.h"
 #include "apps/hobnob/topology_spec.h"
 #include "runtime/base/bytes.h"
@@ -113,17 +114,6 @@ Result<void> read_kind(const Json& json,
   return reader.finish();
 }
 
-Result<void> read_codec(const Json& json, CodecConfig& codec) {
-  ObjectReader reader(json, "gossip.codec");
-  codec.kind = reader.choice("kind", "int8", codec_kinds());
-  codec.block = static_cast<std::size_t>(reader.integer("block", 256, 1, 1 << 16));
-  if (codec.kind == "eq") {
-    codec.step = reader.number("step", codec.step, 0.01, 16.0);
-    codec.rounding = reader.number("rounding", codec.rounding, 0.01, 0.5);
-  }
-  return reader.finish();
-}
-
 Result<void> read_gossip(const Json& json, GossipConfig& gossip) {
   ObjectReader reader(json, "gossip");
   const std::string mode = reader.choice("mode", "hybrid", {"sync", "hybrid", "async"});
@@ -147,14 +137,6 @@ Result<void> read_gossip(const Json& json, GossipConfig& gossip) {
   gossip.max_edges = static_cast<std::size_t>(reader.integer("max_edges", 64, 1, 4096));
   gossip.rejoin_lag = static_cast<std::uint64_t>(reader.integer("rejoin_lag", 200, 1, kBillion));
   return reader.finish();
-}
-
-Json write_codec(const CodecConfig& codec) {
-  Json json = Json().set("kind", codec.kind).set("block", static_cast<std::int64_t>(codec.block));
-  if (codec.kind == "eq") {
-    json.set("step", codec.step).set("rounding", codec.rounding);
-  }
-  return json;
 }
 
 Json write_gossip(const GossipConfig& gossip) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "apps/hobnob/commands.h"
+#include "apps/hobnob/main_codec.h"
 #include "apps/hobnob/main_topology.h"
 
 namespace {
@@ -167,6 +168,8 @@ int main(int argc, char** argv) {
   add_job(app, job, code);
   TopologyArguments topology;
   add_topology(app, topology, code);
+  hobnob::CodecArguments codec;
+  add_codec(app, codec, code);
   app.add_subcommand("version", "Print the version")->callback([] {
     std::printf("hobnob %s\n", HOBNOB_VERSION);
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apps/hobnob/read_file.h"
+#include "apps/hobnob/spec_text.h"
 #include "runtime/base/object_reader.h"
 #include "runtime/base/text.h"
 #include "topology/graph_file.h"
@@ -39,19 +40,13 @@ Json number_or_text(const std::string& text) {
   return number ? Json(*number) : Json(text);
 }
 
-// What a value of a command line would be in a job.
-Json spec_value(const std::string& key, const std::string& text) {
-  if (key == "dims") {
-    Json list(Json::Array{});
-    for (const std::string& each : split(text, 'x')) {
-      list.push(number_or_text(each));
-    }
-    return list;
+// "5x4" of a command line is the list [5, 4] of a job.
+Json dims_of(const Json& value) {
+  Json list(Json::Array{});
+  for (const std::string& each : split(value.is_text() ? value.text() : value.dump(), 'x')) {
+    list.push(number_or_text(each));
   }
-  if (text == "true" || text == "false") {
-    return text == "true";
-  }
-  return number_or_text(text);
+  return list;
 }
 
 }  // namespace
@@ -140,27 +135,14 @@ Result<Json> with_graph_text(Json topology, const std::string& folder) {
 }
 
 Result<TopologyConfig> parse_topology_spec(const std::string& text, const std::string& what) {
-  const std::size_t colon = text.find(':');
-  Json json;
-  json.set("kind", text.substr(0, colon));
-  if (colon != std::string::npos) {
-    for (const std::string& each : split(text.substr(colon + 1), ',')) {
-      const std::size_t equals = each.find('=');
-      if (equals == std::string::npos || equals == 0) {
-        return make_error(
-            ErrorCode::kInvalidArgument,
-            "%s %s: cannot read \"%s\"; write KIND:key=value, such as trie-groups:g=4",
-            what.c_str(), text.c_str(), each.c_str());
-      }
-      const std::string key = each.substr(0, equals);
-      if (json.find(key) != nullptr) {
-        return make_error(ErrorCode::kInvalidArgument, "%s %s: %s stands twice", what.c_str(),
-                          text.c_str(), key.c_str());
-      }
-      json.set(key, spec_value(key, each.substr(equals + 1)));
-    }
+  Result<Json> json = read_spec_text(text, what, "trie-groups:g=4");
+  if (!json.ok()) {
+    return json.error();
   }
-  const Result<Json> whole = with_graph_text(json, "");
+  if (const Json* dims = json.value().find("dims")) {
+    json.value().set("dims", dims_of(*dims));
+  }
+  const Result<Json> whole = with_graph_text(json.value(), "");
   if (!whole.ok()) {
     return whole.error();
   }

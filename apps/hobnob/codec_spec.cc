@@ -1,0 +1,70 @@
+#include "apps/hobnob/codec_spec.h"
+
+#include <algorithm>
+
+#include "apps/hobnob/spec_text.h"
+#include "runtime/base/object_reader.h"
+
+namespace hobnob {
+
+std::string kind_of(CodecId id) {
+  const auto found = std::ranges::find_if(codec_kinds(), [id](const std::string& kind) {
+    return make_codec(CodecConfig{.kind = kind})->id() == id;
+  });
+  return found == codec_kinds().end() ? "" : *found;
+}
+
+Result<void> read_codec(const Json& json, CodecConfig& codec) {
+  ObjectReader reader(json, "gossip.codec");
+  codec.kind = reader.choice("kind", "int8", codec_kinds());
+  codec.block = static_cast<std::size_t>(reader.integer("block", 256, 1, 1 << 16));
+  if (codec.kind == "eq") {
+    codec.step = reader.number("step", codec.step, 0.01, 16.0);
+    codec.rounding = reader.number("rounding", codec.rounding, 0.01, 0.5);
+  }
+  return reader.finish();
+}
+
+Json write_codec(const CodecConfig& codec) {
+  Json json = Json().set("kind", codec.kind).set("block", static_cast<std::int64_t>(codec.block));
+  if (codec.kind == "eq") {
+    json.set("step", codec.step).set("rounding", codec.rounding);
+  }
+  return json;
+}
+
+Result<CodecConfig> parse_codec_spec(const std::string& text, const std::string& what) {
+  const Result<Json> json = read_spec_text(text, what, "int8:block=256");
+  if (!json.ok()) {
+    return json.error();
+  }
+  CodecConfig config;
+  Result<void> good = read_codec(json.value(), config);
+  if (good.ok()) {
+    good = validate(config);
+  }
+  if (!good.ok()) {
+    return make_error(ErrorCode::kInvalidArgument, "%s %s: %s", what.c_str(), text.c_str(),
+                      good.error().message.c_str());
+  }
+  return config;
+}
+
+const std::vector<std::string>& compared_codecs() {
+  static const std::vector<std::string> kSpecs = [] {
+    std::vector<std::string> specs;
+    for (const std::string& kind : codec_kinds()) {
+      if (kind != "eq") {
+        specs.push_back(kind);
+      }
+    }
+    for (const char* spec :
+         {"eq:step=0.34", "eq:step=0.5", "eq:step=1", "eq:step=2,rounding=0.4", "eq:step=3"}) {
+      specs.emplace_back(spec);
+    }
+    return specs;
+  }();
+  return kSpecs;
+}
+
+}  // namespace hobnob

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compress/codec.h"
+#include "runtime/base/bytes.h"
+
+// A message taken apart as its own bytes say, damaged or not: for people who look into one, and for
+// tests that damage them. Decoders have no use for it: they know what must be there.
+
+namespace hobnob::message {
+
+// Where the fields are (FORMAT.md).
+enum HeaderOffset : std::size_t {
+  kMagicAt = 0,
+  kVersionAt = 4,
+  kCodecAt = 5,
+  kTypeAt = 6,
+  kFrameLog2At = 7,
+  kBlockLog2At = 8,
+  kCountAt = 16,
+  kTotalBytesAt = 24,
+  kChecksumAt = 56,
+};
+
+struct HeaderFields {
+  std::uint32_t magic = 0;
+  std::uint8_t version = 0;
+  std::uint8_t codec = 0;
+  std::uint8_t type = 0;
+  std::uint8_t frame_log2 = 0;
+  std::uint8_t block_log2 = 0;
+  std::uint64_t count = 0;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t checksum = 0;
+};
+
+// Of at least kHeaderBytes.
+HeaderFields read_header(ByteSpan bytes);
+
+struct FrameFields {
+  std::size_t offset = 0;  // of its header, from the message's begin
+  std::size_t count = 0;   // values
+  std::size_t scale_bytes = 0;
+  std::size_t payload_bytes = 0;    // without padding
+  std::size_t payload_section = 0;  // with padding
+  std::uint64_t checksum = 0;
+  std::uint32_t flags = 0;
+
+  std::size_t body_offset() const;
+  std::size_t body_bytes() const;
+};
+
+// The frames of a message with at least a header, in order, up to the first that its header or the
+// end of the bytes leaves no room for. `count` and `type` are the message's; at most
+// bytes.size() / kFrameHeaderBytes frames whatever `count` is.
+std::vector<FrameFields> read_frames(const Codec& codec,
+                                     std::size_t count,
+                                     DType type,
+                                     ByteSpan bytes);
+
+// Puts the right length and checksums into a message with at least a header, as a peer with bad
+// intentions would.
+void seal(const Codec& codec, std::size_t count, DType type, std::span<std::byte> bytes);
+
+}  // namespace hobnob::message

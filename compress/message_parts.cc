@@ -87,6 +87,8 @@ std::vector<FrameFields> read_frames(const Codec& codec,
                       .flags = load<std::uint32_t>(at + kFlagsAt)};
     frame.scale_bytes = rule.scale_bytes;
     frame.payload_section = round_up(frame.payload_bytes, rule.payload_align);
+    frame.checked_bytes =
+        rule.payload_align == kPayloadAlign ? frame.body_bytes() : frame.payload_bytes;
     if (bytes.size() - frame.body_offset() < frame.body_bytes()) {
       break;
     }
@@ -102,7 +104,7 @@ void seal(const Codec& codec, std::size_t count, DType type, std::span<std::byte
   store(bytes.data() + kChecksumAt, header_checksum(bytes.data()));
   std::size_t index = 0;
   for (const FrameFields& frame : read_frames(codec, count, type, bytes)) {
-    const ByteSpan body = bytes.subspan(frame.body_offset(), frame.body_bytes());
+    const ByteSpan body = bytes.subspan(frame.body_offset(), frame.checked_bytes);
     store(bytes.data() + frame.offset, frame_checksum(body, index++, frame.flags));
   }
 }

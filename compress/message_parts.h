@@ -52,6 +52,8 @@ struct FrameFields {
 
   std::size_t body_offset() const;
   std::size_t body_bytes() const;
+  // Of the body, what the checksum is of: padding too, but where lengths follow the values.
+  std::size_t checked_bytes = 0;
 };
 
 // The frames of a message with at least a header, in order, up to the first that its header or the

@@ -29,7 +29,7 @@ std::vector<T> decode_values(const MessageReport& report, ByteSpan bytes) {
 }
 
 FrameReport report_frame(const FrameFields& fields, std::size_t index, ByteSpan bytes) {
-  const ByteSpan body = bytes.subspan(fields.body_offset(), fields.body_bytes());
+  const ByteSpan body = bytes.subspan(fields.body_offset(), fields.checked_bytes);
   FrameReport frame{.fields = fields};
   frame.checksum_holds = message::frame_checksum(body, index, fields.flags) == fields.checksum;
   for (std::size_t at = 0; at + 1 < fields.scale_bytes; at += 2) {

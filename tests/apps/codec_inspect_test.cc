@@ -37,7 +37,7 @@ TEST(Inspect, FollowsTheFramesOfEveryCodec) {
       EXPECT_TRUE(report.header_checksum_holds);
       EXPECT_EQ(report.header.count, count);
       EXPECT_EQ(report.header.total_bytes, message.size());
-      ASSERT_EQ(report.frames.size(), (count + 65535) / 65536) << kind;
+      ASSERT_EQ(report.frames.size(), (count + 65535) / 65536) << kind << " " << count;
       std::size_t values = 0;
       for (const FrameReport& frame : report.frames) {
         EXPECT_TRUE(frame.checksum_holds) << kind << " " << count;

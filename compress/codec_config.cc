@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "compress/block_codec.h"
+#include "compress/dct_top_k_codec.h"
 #include "compress/entropy_codec.h"
 #include "compress/message.h"
+#include "compress/random_k_codec.h"
 #include "compress/raw_codec.h"
+#include "compress/sparse_codec.h"
+#include "compress/ternary_codec.h"
 #include "runtime/base/nearest_word.h"
 
 namespace hobnob {
@@ -31,6 +36,10 @@ constexpr std::array kKinds = {
     Kind{"h2", CodecId::kH2},
     Kind{"sign", CodecId::kSign},
     Kind{"eq", CodecId::kEntropy},
+    Kind{"top-k", CodecId::kTopK},
+    Kind{"random-k", CodecId::kRandomK},
+    Kind{"stc", CodecId::kSparseTernary},
+    Kind{"dct-top-k", CodecId::kDctTopK},
     Kind{"terngrad", CodecId::kTerngrad},
     Kind{"log", CodecId::kLog},
     Kind{"qsgd8", CodecId::kQsgd8},
@@ -86,6 +95,17 @@ const std::vector<std::string>& codec_kinds() {
   return kNames;
 }
 
+std::vector<std::string> codec_parameters(const std::string& kind) {
+  if (kind == "eq") {
+    return {"step", "rounding"};
+  }
+  if (kind == "dct-top-k") {
+    return {"kept"};
+  }
+  const bool is_sparse = kind == "top-k" || kind == "random-k" || kind == "stc";
+  return is_sparse ? std::vector<std::string>{"density"} : std::vector<std::string>{};
+}
+
 Result<void> validate(const CodecConfig& config) {
   const std::vector<std::string>& names = codec_kinds();
   if (std::ranges::find(names, config.kind) == names.end()) {
@@ -106,6 +126,14 @@ Result<void> validate(const CodecConfig& config) {
     return make_error(ErrorCode::kInvalidArgument,
                       "gossip.codec.rounding: %g is not above 0 and at most 0.5", config.rounding);
   }
+  if (!(config.density >= 1e-4 && config.density <= 1.0)) {
+    return make_error(ErrorCode::kInvalidArgument, "gossip.codec.density: %g is not in 0.0001 to 1",
+                      config.density);
+  }
+  if (config.kept < 1 || config.kept > 64) {
+    return make_error(ErrorCode::kInvalidArgument, "gossip.codec.kept: %zu is not in 1 to 64",
+                      config.kept);
+  }
   return {};
 }
 
@@ -114,6 +142,19 @@ std::unique_ptr<Codec> make_codec(const CodecConfig& config) {
   if (config.kind == "eq") {
     return std::make_unique<EntropyCodec>(
         EntropyConfig{.step = config.step, .rounding = config.rounding});
+  }
+  if (config.kind == "top-k") {
+    return std::make_unique<TopKCodec>(TopKConfig{.density = config.density});
+  }
+  if (config.kind == "random-k") {
+    return std::make_unique<RandomKCodec>(
+        RandomKConfig{.one_in = static_cast<std::uint32_t>(std::lround(1.0 / config.density))});
+  }
+  if (config.kind == "stc") {
+    return std::make_unique<SparseTernaryCodec>(config.density);
+  }
+  if (config.kind == "dct-top-k") {
+    return std::make_unique<DctTopKCodec>(config.kept);
   }
   return make_codec(std::ranges::find(kKinds, config.kind, &Kind::name)->id).value();
 }
@@ -124,6 +165,18 @@ Result<std::unique_ptr<Codec>> make_codec(CodecId id) {
   }
   if (id == CodecId::kEntropy) {
     return {std::make_unique<EntropyCodec>(EntropyConfig{})};
+  }
+  if (id == CodecId::kTopK) {
+    return {std::make_unique<TopKCodec>()};
+  }
+  if (id == CodecId::kRandomK) {
+    return {std::make_unique<RandomKCodec>()};
+  }
+  if (id == CodecId::kSparseTernary) {
+    return {std::make_unique<SparseTernaryCodec>()};
+  }
+  if (id == CodecId::kDctTopK) {
+    return {std::make_unique<DctTopKCodec>()};
   }
   const auto block = std::ranges::find(kBlockKinds, id, &BlockKind::id);
   if (block != kBlockKinds.end()) {

@@ -17,10 +17,17 @@ struct CodecConfig {
   // eq: EntropyConfig.
   double step = 0.5;
   double rounding = 0.5;
+  // top-k, random-k, stc: share of the values that is sent.
+  double density = 0.01;
+  // dct-top-k: coefficients sent of each 64.
+  std::size_t kept = 32;
 };
 
 // Names, in the order of their ids.
 const std::vector<std::string>& codec_kinds();
+
+// The fields beside `block` that a kind reads: step, rounding, density, kept.
+std::vector<std::string> codec_parameters(const std::string& kind);
 
 Result<void> validate(const CodecConfig& config);
 // `config` must be valid.

@@ -18,17 +18,30 @@ Result<void> read_codec(const Json& json, CodecConfig& codec) {
   ObjectReader reader(json, "gossip.codec");
   codec.kind = reader.choice("kind", "int8", codec_kinds());
   codec.block = static_cast<std::size_t>(reader.integer("block", 256, 1, 1 << 16));
-  if (codec.kind == "eq") {
-    codec.step = reader.number("step", codec.step, 0.01, 16.0);
-    codec.rounding = reader.number("rounding", codec.rounding, 0.01, 0.5);
+  for (const std::string& name : codec_parameters(codec.kind)) {
+    if (name == "step") {
+      codec.step = reader.number("step", codec.step, 0.01, 16.0);
+    } else if (name == "rounding") {
+      codec.rounding = reader.number("rounding", codec.rounding, 0.01, 0.5);
+    } else if (name == "density") {
+      codec.density = reader.number("density", codec.density, 1e-4, 1.0);
+    } else {
+      codec.kept = static_cast<std::size_t>(reader.integer("kept", 32, 1, 64));
+    }
   }
   return reader.finish();
 }
 
 Json write_codec(const CodecConfig& codec) {
   Json json = Json().set("kind", codec.kind).set("block", static_cast<std::int64_t>(codec.block));
-  if (codec.kind == "eq") {
-    json.set("step", codec.step).set("rounding", codec.rounding);
+  for (const std::string& name : codec_parameters(codec.kind)) {
+    if (name == "kept") {
+      json.set(name, static_cast<std::int64_t>(codec.kept));
+    } else {
+      json.set(name, name == "step"       ? codec.step
+                     : name == "rounding" ? codec.rounding
+                                          : codec.density);
+    }
   }
   return json;
 }
@@ -54,12 +67,13 @@ const std::vector<std::string>& compared_codecs() {
   static const std::vector<std::string> kSpecs = [] {
     std::vector<std::string> specs;
     for (const std::string& kind : codec_kinds()) {
-      if (kind != "eq") {
+      if (codec_parameters(kind).empty()) {
         specs.push_back(kind);
       }
     }
-    for (const char* spec :
-         {"eq:step=0.34", "eq:step=0.5", "eq:step=1", "eq:step=2,rounding=0.4", "eq:step=3"}) {
+    for (const char* spec : {"eq:step=0.34", "eq:step=0.5", "eq:step=1", "eq:step=2,rounding=0.4",
+                             "eq:step=3", "top-k:density=0.1", "top-k:density=0.01",
+                             "random-k:density=0.1", "stc:density=0.01", "dct-top-k:kept=32"}) {
       specs.emplace_back(spec);
     }
     return specs;

@@ -150,6 +150,11 @@ std::vector<Key> exchange_keys() {
       {"gossip.codec.step", "0.01..16", "0.5",
        "eq: of the root mean square; 0.34: 3.6 bits a value, 0.5: 3.1, 1: 2.1, 2: 1.2"},
       {"gossip.codec.rounding", "0.01..0.5", "0.5", "eq: less than 0.5 widens the zero"},
+      {"gossip.codec.density", "0.0001..1", "0.01",
+       "top-k, random-k, stc: share of the values sent; they need edges that meet often, and a "
+       "gamma "
+       "well below 1"},
+      {"gossip.codec.kept", "1..64", "32", "dct-top-k: coefficients sent of each 64"},
       {"gossip.codec.block", "256", "256", "values that share a scale"},
       {"gossip.channel", "edge-replica | snapshot", "edge-replica",
        "differences to a replica, or whole values"},

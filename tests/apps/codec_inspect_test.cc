@@ -57,6 +57,9 @@ TEST(Inspect, DecodesBothTypesOfRaw) {
 
 TEST(Inspect, CountsThePoisonedBlocks) {
   for (const std::string& kind : codec_kinds()) {
+    if (kind == "random-k") {
+      continue;  // it looks at the values that it sends only
+    }
     auto values = some_values<float>(1500);
     values[300] = std::numeric_limits<float>::quiet_NaN();
     values[1499] = std::numeric_limits<float>::infinity();

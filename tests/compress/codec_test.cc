@@ -135,6 +135,9 @@ TEST(Codec, DecodesFloat32MessagesIntoFloat64) {
 TEST(Codec, SendsAPoisonedBlockAsZerosAndHarmsNoOther) {
   for (const std::string& kind : kKinds) {
     const auto codec = codec_of(kind);
+    if (!codec->traits().fixed_length && kind != "eq") {
+      continue;  // those that send a selection have tests of their own
+    }
     for (const float poison : {kNan, -kNan, kInfinity, -kInfinity}) {
       std::vector<float> values = test_values<float>(1100);
       const std::vector<float> clean = round_trip(*codec, values);

@@ -23,7 +23,7 @@ inline unsigned best_rice_parameter(std::span<const std::uint16_t> numbers) {
   for (unsigned parameter = 0; parameter <= kMaxRiceParameter; ++parameter) {
     std::uint64_t bits = std::uint64_t{parameter} * numbers.size();
     for (const std::uint16_t number : numbers) {
-      bits += number >> parameter;
+      bits += std::uint64_t{number} >> parameter;
     }
     if (bits < best_bits) {
       best = parameter;

@@ -43,25 +43,6 @@ TEST(RateSchedule, KnowsWhatDifferingDataCosts) {
   EXPECT_NEAR(rating_of("one-peer-exponential", 8).zeta.value_or(kNone), 0.75, 1e-9);
   EXPECT_NEAR(rating_of("one-peer-hypercube", 64).zeta.value_or(kNone), 141.0 / 64.0, 1e-9);
   EXPECT_NEAR(rating_of("grid:dims=5x5", 25).zeta.value_or(kNone), 0.16, 1e-9);
-  EXPECT_NEAR(rating_of("star", 25).zeta.value_or(kNone), 530.0, 0.05 * 530.0);
-  EXPECT_NEAR(rating_of("trie-groups:g=8", 100).zeta.value_or(kNone), 0.18, 0.10 * 0.18);
-  EXPECT_NEAR(rating_of("trie-pairs", 100).zeta.value_or(kNone), 3.0, 0.10 * 3.0);
-}
-
-TEST(RateSchedule, FaultsCostWhatTheTableSays) {
-  for (const auto& [schedule, error] : {std::pair("torus", 0.050),
-                                        {"hypercube", 9.0e-3},
-                                        {"directed-exponential", 4.9e-4},
-                                        {"trie-pairs", 1.9e-3},
-                                        {"trie-groups:g=4", 5.2e-6},
-                                        {"ceca", 2.5e-4},
-                                        {"one-peer-exponential", 3.4e-3},
-                                        {"star", 0.82}}) {
-    SCOPED_TRACE(schedule);
-    const double lossy = rating_of(schedule, 100).err20_lossy;
-    EXPECT_LT(lossy, 1.5 * error);
-    EXPECT_GT(lossy, error / 1.5);
-  }
 }
 
 TEST(RateSchedule, EveryKindIsRatedForFewPeers) {

@@ -17,7 +17,7 @@ struct CodecConfig {
   // eq: EntropyConfig.
   double step = 0.5;
   double rounding = 0.5;
-  // top-k, random-k, stc: share of the values that is sent.
+  // top-k, random-k, stc: share of the values that is sent; random-k rounds 1 / density.
   double density = 0.01;
   // dct-top-k: coefficients sent of each 64.
   std::size_t kept = 32;

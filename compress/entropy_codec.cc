@@ -52,7 +52,7 @@ std::size_t load(const T* values, const T* base, std::size_t count, Frame& frame
       frame.d[k] = static_cast<float>(value);
       largest = std::max(largest, element::magnitude_bits(frame.d[k]));
     }
-    if (largest >= element::kInt8Poison) {
+    if (largest >= kLevelPoison) {
       ++poisoned;
       std::fill(frame.d.begin() + static_cast<std::ptrdiff_t>(start),
                 frame.d.begin() + static_cast<std::ptrdiff_t>(end), 0.0F);
@@ -200,7 +200,8 @@ void add_values(const std::vector<float>& values, double scale, std::span<T> int
   }
 }
 
-// Appends the body of frame.d, or nothing when all are 0, and leaves in frame.d what it decodes to.
+// Appends the body of frame.d, or nothing when all are 0 or too small; if it appends and `decodes`,
+// frame.d becomes what the body decodes to.
 void encode_body(Frame& frame, const EntropyConfig& config, bool decodes, Bytes& body) {
   const LevelRule rule{static_cast<float>(config.step), static_cast<float>(config.rounding)};
   const LevelModel model = fit_levels(frame.d, rule);

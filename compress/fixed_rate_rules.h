@@ -14,6 +14,10 @@ namespace hobnob::element {
 // magnitude (a mean, an eighth) still is above 2^-100 or counts as 0.
 constexpr std::uint32_t kTinyBlock = 0x0e000000U;
 
+// 2^119: a scale that is a magnitude, a mean or a share of one, rounded up, stays below
+// kScaleLimit.
+constexpr std::uint32_t kScalePoison = 0x7b000000U;
+
 HOBNOB_HOST_DEVICE inline float square_root(float value) {
 #if defined(__CUDA_ARCH__)
   return __fsqrt_rn(value);

@@ -114,7 +114,7 @@ struct FourBitRule {
   static constexpr std::size_t kPayloadBytes = 128;
   static constexpr std::size_t kScales = 4;
   static constexpr std::size_t kScaleRun = kRun;
-  static constexpr std::uint32_t kPoison = element::kInt8Poison;
+  static constexpr std::uint32_t kPoison = element::kScalePoison;
 
   template <bool kAdvance>
   static HWY_INLINE void encode(float* HWY_RESTRICT d,

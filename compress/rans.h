@@ -26,8 +26,8 @@ constexpr std::size_t kRansStreamSymbols = 32768;
 // and none has all.
 using RansFrequencies = std::array<std::uint16_t, kRansSymbols>;
 
-// In proportion to `counts`, but at least 1 where `is_needed`; at most 31 needed. All counts may be
-// 0. O(symbols).
+// In proportion to `counts`, but at least 1 where `is_needed`, which two symbols or more are. All
+// counts may be 0. O(symbols).
 RansFrequencies rans_frequencies(const std::array<std::uint32_t, kRansSymbols>& counts,
                                  const std::array<bool, kRansSymbols>& is_needed);
 

@@ -20,7 +20,7 @@ struct SignRule {
   static constexpr std::size_t kPayloadBytes = 32;
   static constexpr std::size_t kScales = 1;
   static constexpr std::size_t kScaleRun = 256;
-  static constexpr std::uint32_t kPoison = element::kInt8Poison;
+  static constexpr std::uint32_t kPoison = element::kScalePoison;
 
   template <bool kAdvance>
   static HWY_INLINE void encode(float* HWY_RESTRICT d,

@@ -26,7 +26,7 @@ struct TerngradRule {
   static constexpr std::size_t kPayloadBytes = kTritBytes;
   static constexpr std::size_t kScales = 1;
   static constexpr std::size_t kScaleRun = 256;
-  static constexpr std::uint32_t kPoison = element::kInt8Poison;
+  static constexpr std::uint32_t kPoison = element::kScalePoison;
 
   template <bool kAdvance>
   static HWY_INLINE void encode(float* HWY_RESTRICT d,

@@ -28,7 +28,8 @@ Result<void> validate(const GossipConfig& config) {
     return codec.error();
   }
   // A whole value must arrive nearly whole: what is lost of it comes back in no later round.
-  const bool keeps_values = make_codec(config.codec)->traits().nominal_bits >= 16.0;
+  const CodecTraits traits = make_codec(config.codec)->traits();
+  const bool keeps_values = traits.fixed_length && traits.nominal_bits >= 16.0;
   if (config.channel == "snapshot" && !keeps_values) {
     return refuse(
         "gossip.channel snapshot with gossip.codec " + config.codec.kind +

@@ -181,5 +181,32 @@ TEST(BlockKernels, GiveTheSameBytesOnEveryInstructionSet) {
   }
 }
 
+// What an encoder sends its own decoder takes, and both ends keep the same copy, however large the
+// values are: they are poison, or they have a scale that check() knows.
+TEST(BlockKernels, SendNothingThatTheirOwnCheckRefuses) {
+  for (const std::string& kind : codec_kinds()) {
+    const auto codec = make_codec(kind == "eq" ? CodecConfig{.kind = kind, .step = 16.0}
+                                               : CodecConfig{.kind = kind});
+    for (int exponent = 90; exponent <= 127; ++exponent) {
+      for (const bool is_alone : {true, false}) {
+        SCOPED_TRACE(testing::Message() << kind << ", just below and at 2^" << exponent
+                                        << (is_alone ? ", one value" : ", all values"));
+        for (const float value :
+             {std::nextafter(std::ldexp(1.0F, exponent), 0.0F), -std::ldexp(1.0F, exponent)}) {
+          std::vector<float> values(600, is_alone ? 0.0F : value);
+          values[300] = value;
+          std::vector<float> hat(600);
+          Bytes bytes;
+          codec->encode_advance(std::span<const float>(values), std::span<float>(hat), {.seed = 1},
+                                bytes);
+          std::vector<float> copy(600);
+          ASSERT_TRUE(codec->decode_add(bytes, 1.0, std::span<float>(copy)).ok());
+          ASSERT_EQ(bits_of(copy), bits_of(hat));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hobnob

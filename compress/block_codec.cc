@@ -27,6 +27,14 @@ struct BlockCodec::Input {
   T* advance = nullptr;
   std::size_t count = 0;
 
+  // Null: none.
+  static Input of(ConstVec values, const ConstVec* base, const Vec* advance) {
+    return {.values = values.as<T>().data(),
+            .base = base == nullptr ? nullptr : base->as<T>().data(),
+            .advance = advance == nullptr ? nullptr : advance->as<T>().data(),
+            .count = values.count()};
+  }
+
   Input at(std::size_t start, std::size_t length) const {
     return {values + start, base == nullptr ? nullptr : base + start,
             advance == nullptr ? nullptr : advance + start, length};
@@ -51,29 +59,14 @@ std::size_t BlockCodec::max_bytes(std::size_t count, DType /*type*/) const {
 }
 
 std::size_t BlockCodec::encode(ConstVec values, RngKey key, Bytes& out) const {
-  if (values.type() == DType::kFloat32) {
-    return encode_all(Input<float>{.values = values.as<float>().data(), .count = values.count()},
-                      key, out);
-  }
-  return encode_all(Input<double>{.values = values.as<double>().data(), .count = values.count()},
-                    key, out);
+  return encode_any(values, nullptr, nullptr, key, out);
 }
 
 std::size_t BlockCodec::encode_difference(ConstVec values,
                                           ConstVec base,
                                           RngKey key,
                                           Bytes& out) const {
-  HOBNOB_CHECK(values.count() == base.count(), "difference of vectors of different lengths");
-  if (values.type() == DType::kFloat32) {
-    return encode_all(Input<float>{.values = values.as<float>().data(),
-                                   .base = base.as<float>().data(),
-                                   .count = values.count()},
-                      key, out);
-  }
-  return encode_all(Input<double>{.values = values.as<double>().data(),
-                                  .base = base.as<double>().data(),
-                                  .count = values.count()},
-                    key, out);
+  return encode_any(values, &base, nullptr, key, out);
 }
 
 std::size_t BlockCodec::encode_advance(ConstVec values, Vec hat, RngKey key, Bytes& out) const {
@@ -82,19 +75,17 @@ std::size_t BlockCodec::encode_advance(ConstVec values, Vec hat, RngKey key, Byt
   if (format_.layout.block_scales == 0) {
     return Codec::encode_advance(values, hat, key, out);
   }
-  HOBNOB_CHECK(values.count() == hat.count(), "difference of vectors of different lengths");
-  if (values.type() == DType::kFloat32) {
-    return encode_all(Input<float>{.values = values.as<float>().data(),
-                                   .base = hat.as<float>().data(),
-                                   .advance = hat.as<float>().data(),
-                                   .count = values.count()},
-                      key, out);
-  }
-  return encode_all(Input<double>{.values = values.as<double>().data(),
-                                  .base = hat.as<double>().data(),
-                                  .advance = hat.as<double>().data(),
-                                  .count = values.count()},
-                    key, out);
+  const ConstVec base = hat;
+  return encode_any(values, &base, &hat, key, out);
+}
+
+std::size_t BlockCodec::encode_any(
+    ConstVec values, const ConstVec* base, const Vec* advance, RngKey key, Bytes& out) const {
+  HOBNOB_CHECK(base == nullptr || values.count() == base->count(),
+               "difference of vectors of different lengths");
+  return values.type() == DType::kFloat32
+             ? encode_all(Input<float>::of(values, base, advance), key, out)
+             : encode_all(Input<double>::of(values, base, advance), key, out);
 }
 
 template <typename T>
@@ -275,7 +266,7 @@ void BlockCodec::add_block(const ScaledPart& part, std::span<T> into) const {
   for (std::size_t k = 0; k < into.size(); ++k) {
     std::uint16_t scale = 1;
     if (layout.block_scales > 0) {
-      std::memcpy(&scale, part.scales + 2 * (k / run), sizeof scale);
+      scale = load_value<std::uint16_t>(part.scales + 2 * (k / run));
     }
     if (scale != 0) {
       into[k] = element::add_scaled(into[k], factor, static_cast<T>(values[k]));

@@ -38,6 +38,8 @@ class BlockCodec final : public Codec {
 
   void add_checked(std::span<const CodecPart> parts, Vec into) const override;
 
+  std::size_t encode_any(
+      ConstVec values, const ConstVec* base, const Vec* advance, RngKey key, Bytes& out) const;
   template <typename T>
   std::size_t encode_all(const Input<T>& input, RngKey key, Bytes& out) const;
   template <typename T>

@@ -35,6 +35,24 @@ namespace HWY_NAMESPACE {
 
 constexpr std::size_t kBlock = 256;
 
+// Largest of word(k), word(k + lanes), ... over the first kCount k: a vector of words each.
+template <std::size_t kCount, typename Word>
+HWY_INLINE std::uint32_t largest_word(Word word) {
+  const WordTag words;
+  auto largest = hn::Zero(words);
+  for (std::size_t k = 0; k < kCount; k += hn::Lanes(words)) {
+    largest = hn::Max(largest, word(k));
+  }
+  return hn::GetLane(hn::MaxOfLanes(words, largest));
+}
+
+// Of a block of 16-bit floats, without their signs.
+HWY_INLINE std::uint32_t largest_half(const std::byte* payload) {
+  return largest_word<kBlock>([&](std::size_t k) HWY_ATTR {
+    return hn::And(load_halves(payload + 2 * k), hn::Set(WordTag(), 0x7fffU));
+  });
+}
+
 struct BlockInfo {
   std::uint32_t largest = 0;  // magnitude_bits() of its values
   std::size_t count = 0;      // of its values; zeros follow

@@ -76,6 +76,14 @@ HWY_INLINE Words load_halves(const std::byte* from) {
 #endif
 }
 
+// The sign bit in each lane l where `bits` has bit first + l.
+HWY_INLINE Words sign_lanes(std::uint32_t bits, std::size_t first) {
+  const WordTag words;
+  const auto shifts =
+      hn::Sub(hn::Set(words, 31U - static_cast<std::uint32_t>(first)), hn::Iota(words, 0));
+  return hn::And(hn::Shl(hn::Set(words, bits), shifts), hn::Set(words, 0x80000000U));
+}
+
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 // Highway 1.0 does not pack 16-bit integers. Half of a, then half of b, in each 128 bits.
 using Shorts = hn::Vec<hn::Repartition<std::int16_t, IntTag>>;
@@ -119,6 +127,15 @@ HWY_INLINE void store_as_bytes(Ints a, Ints b, Ints c, Ints e, std::byte* HWY_RE
   hn::StoreU(hn::DemoteTo(bytes, e), bytes, out + 3 * lanes);
 }
 #endif
+
+// The bytes at(k), at(k + lanes), ... of a block's payload.
+template <std::size_t kBytes, typename At>
+HWY_INLINE void store_joined(At at, std::byte* HWY_RESTRICT to) {
+  const std::size_t step = hn::Lanes(IntTag());
+  for (std::size_t k = 0; k < kBytes; k += 4 * step) {
+    store_as_bytes(at(k), at(k + step), at(k + 2 * step), at(k + 3 * step), to + k);
+  }
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace hobnob

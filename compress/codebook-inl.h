@@ -64,6 +64,25 @@ HWY_INLINE Ints search_sixteen(Floats value, const element::Codebook& book) {
 #endif
 }
 
+// Codes 0 to 15 are stored less 8, so that a nibble is signed like those of other codecs.
+HWY_INLINE Ints level_of(Floats value, const element::Codebook& book) {
+  return hn::Sub(search_sixteen(value, book), hn::Set(IntTag(), 8));
+}
+
+HWY_INLINE Floats value_of(Ints level, const element::Codebook& book) {
+  return look_up_sixteen(hn::Add(level, hn::Set(IntTag(), 8)), book.values);
+}
+
+// Levels (256,) of four bits to bytes, k and k + 128 to one, and back: as signed integers.
+HWY_INLINE Ints joined_nibbles(const std::int32_t* HWY_RESTRICT levels, std::size_t k) {
+  const auto low = hn::And(hn::Load(IntTag(), levels + k), hn::Set(IntTag(), 15));
+  return hn::Or(low, hn::ShiftLeft<4>(hn::Load(IntTag(), levels + 128 + k)));
+}
+
+HWY_INLINE Ints parted_nibbles(Ints byte, std::size_t k) {
+  return k < 128 ? hn::ShiftRight<28>(hn::ShiftLeft<28>(byte)) : hn::ShiftRight<4>(byte);
+}
+
 // Sum of element::rms_term(d[k], to_fixed) over d (kCount,) aligned.
 template <std::size_t kCount>
 HWY_INLINE std::int32_t sum_of_squares(const float* HWY_RESTRICT d, float to_fixed) {

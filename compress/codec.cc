@@ -6,14 +6,6 @@
 
 namespace hobnob {
 
-std::size_t Codec::encode_difference(ConstVec values, ConstVec base, RngKey key, Bytes& out) const {
-  const VectorOps& ops = cpu_vector_ops();
-  Buffer difference =
-      ops.allocate(id() == CodecId::kRaw ? values.type() : DType::kFloat32, values.count());
-  ops.subtract(values, base, difference.view());
-  return encode(std::as_const(difference).view(), key, out);
-}
-
 std::size_t Codec::encode_advance(ConstVec values, Vec hat, RngKey key, Bytes& out) const {
   const std::size_t begin = out.size();
   const std::size_t poisoned = encode_difference(values, hat, key, out);

@@ -69,12 +69,11 @@ class Codec {
   // does; others ignore it.
   virtual std::size_t encode(ConstVec values, RngKey key, Bytes& out) const = 0;
 
-  // encode(values - base); both of one type. Here by way of a copy; codecs that can do it in one
-  // pass.
+  // encode(values - base); both of one type.
   virtual std::size_t encode_difference(ConstVec values,
                                         ConstVec base,
                                         RngKey key,
-                                        Bytes& out) const;
+                                        Bytes& out) const = 0;
 
   // encode_difference(values, hat), then decode_add of its bytes to `hat` with scale 1: `hat` is
   // what the neighbours hold, and what the codec lost stays in the next difference (CHOCO-SGD,

@@ -82,6 +82,27 @@ std::unique_ptr<Codec> make_block_codec(const BlockKind& kind) {
       .kernels = &kind.kernels()});
 }
 
+std::unique_ptr<Codec> make(CodecId id, const CodecConfig& config) {
+  switch (id) {
+    case CodecId::kRaw:
+      return std::make_unique<RawCodec>();
+    case CodecId::kEntropy:
+      return std::make_unique<EntropyCodec>(
+          EntropyConfig{.step = config.step, .rounding = config.rounding});
+    case CodecId::kTopK:
+      return std::make_unique<TopKCodec>(TopKConfig{.density = config.density});
+    case CodecId::kRandomK:
+      return std::make_unique<RandomKCodec>(
+          RandomKConfig{.one_in = static_cast<std::uint32_t>(std::lround(1.0 / config.density))});
+    case CodecId::kSparseTernary:
+      return std::make_unique<SparseTernaryCodec>(config.density);
+    case CodecId::kDctTopK:
+      return std::make_unique<DctTopKCodec>(config.kept);
+    default:
+      return make_block_codec(*std::ranges::find(kBlockKinds, id, &BlockKind::id));
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string>& codec_kinds() {
@@ -137,52 +158,22 @@ Result<void> validate(const CodecConfig& config) {
   return {};
 }
 
+std::string codec_kind(CodecId id) {
+  const auto kind = std::ranges::find(kKinds, id, &Kind::id);
+  return kind == kKinds.end() ? "" : kind->name;
+}
+
 std::unique_ptr<Codec> make_codec(const CodecConfig& config) {
   HOBNOB_CHECK(validate(config).ok(), "codec config was not validated");
-  if (config.kind == "eq") {
-    return std::make_unique<EntropyCodec>(
-        EntropyConfig{.step = config.step, .rounding = config.rounding});
-  }
-  if (config.kind == "top-k") {
-    return std::make_unique<TopKCodec>(TopKConfig{.density = config.density});
-  }
-  if (config.kind == "random-k") {
-    return std::make_unique<RandomKCodec>(
-        RandomKConfig{.one_in = static_cast<std::uint32_t>(std::lround(1.0 / config.density))});
-  }
-  if (config.kind == "stc") {
-    return std::make_unique<SparseTernaryCodec>(config.density);
-  }
-  if (config.kind == "dct-top-k") {
-    return std::make_unique<DctTopKCodec>(config.kept);
-  }
-  return make_codec(std::ranges::find(kKinds, config.kind, &Kind::name)->id).value();
+  return make(std::ranges::find(kKinds, config.kind, &Kind::name)->id, config);
 }
 
 Result<std::unique_ptr<Codec>> make_codec(CodecId id) {
-  if (id == CodecId::kRaw) {
-    return {std::make_unique<RawCodec>()};
+  if (std::ranges::find(kKinds, id, &Kind::id) == kKinds.end()) {
+    return make_error(ErrorCode::kMalformed, "unknown codec %u", static_cast<unsigned>(id));
   }
-  if (id == CodecId::kEntropy) {
-    return {std::make_unique<EntropyCodec>(EntropyConfig{})};
-  }
-  if (id == CodecId::kTopK) {
-    return {std::make_unique<TopKCodec>()};
-  }
-  if (id == CodecId::kRandomK) {
-    return {std::make_unique<RandomKCodec>()};
-  }
-  if (id == CodecId::kSparseTernary) {
-    return {std::make_unique<SparseTernaryCodec>()};
-  }
-  if (id == CodecId::kDctTopK) {
-    return {std::make_unique<DctTopKCodec>()};
-  }
-  const auto block = std::ranges::find(kBlockKinds, id, &BlockKind::id);
-  if (block != kBlockKinds.end()) {
-    return make_block_codec(*block);
-  }
-  return make_error(ErrorCode::kMalformed, "unknown codec %u", static_cast<unsigned>(id));
+  // Decoders take their parameters from the message.
+  return make(id, CodecConfig{});
 }
 
 }  // namespace hobnob

@@ -23,7 +23,10 @@ struct CodecConfig {
   std::size_t kept = 32;
 };
 
-// Names, in the order of their ids.
+// Of one codec, or "".
+std::string codec_kind(CodecId id);
+
+// All names.
 const std::vector<std::string>& codec_kinds();
 
 // The fields beside `block` that a kind reads: step, rounding, density, kept.

@@ -3,24 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <vector>
 
 #include "compress/dct64.h"
 #include "compress/element_rules.h"
-#include "compress/varying_frames.h"
 
 namespace hobnob {
 
 namespace {
-
-std::uint32_t largest_magnitude(const float* values) {
-  std::uint32_t largest = 0;
-  for (std::size_t k = 0; k < message::kBlockCount; ++k) {
-    largest = std::max(largest, element::magnitude_bits(values[k]));
-  }
-  return largest;
-}
 
 constexpr std::size_t kBlock = message::kBlockCount;
 constexpr std::size_t kMaxListed = 8;           // more places are a bitmap
@@ -28,13 +18,6 @@ constexpr std::uint32_t kPoison = 0x79800000U;  // 2^116
 constexpr std::uint16_t kScaleLimit = 0x7880;   // 2^114
 
 using Block = std::array<float, kBlock>;
-
-template <typename T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 // Where the parts of a body lie.
 struct BodyShape {
@@ -93,7 +76,7 @@ std::uint64_t largest_of_chunk(const float* coefficients, std::size_t kept) {
 
 void write_places(std::uint64_t places, std::size_t kept, std::byte* out) {
   if (kept > kMaxListed) {
-    std::memcpy(out, &places, sizeof places);
+    store_value(out, places);
     return;
   }
   for (; places != 0; places &= places - 1) {
@@ -104,7 +87,7 @@ void write_places(std::uint64_t places, std::size_t kept, std::byte* out) {
 // 0 when they are not `kept` increasing places.
 std::uint64_t read_places(const std::byte* in, std::size_t kept) {
   if (kept > kMaxListed) {
-    const auto places = load<std::uint64_t>(in);
+    const auto places = load_value<std::uint64_t>(in);
     return static_cast<std::size_t>(std::popcount(places)) == kept ? places : 0;
   }
   std::uint64_t places = 0;
@@ -122,7 +105,7 @@ std::uint64_t read_places(const std::byte* in, std::size_t kept) {
 bool load_block(const Delta& delta, std::size_t start, Block& block) {
   block.fill(0.0F);
   delta.load(start, std::span(block).first(std::min(kBlock, delta.count() - start)));
-  if (largest_magnitude(block.data()) >= kPoison) {
+  if (largest_magnitude(block) >= kPoison) {
     block.fill(0.0F);
     return false;
   }
@@ -158,8 +141,8 @@ std::size_t encode_frame(const Delta& delta, std::size_t start, std::size_t kept
     Block coefficients;
     poisoned += load_block(delta, start + block * kBlock, values) ? 0U : 1U;
     dct64_forward(values.data(), coefficients.data(), kChunks);
-    const std::uint16_t scale = element::int8_scale(largest_magnitude(coefficients.data()));
-    std::memcpy(body.data() + 2 * block, &scale, sizeof scale);
+    const std::uint16_t scale = element::int8_scale(largest_magnitude(coefficients));
+    store_value(body.data() + 2 * block, scale);
     const float inverse = element::int8_inverse(scale);
     const std::size_t first = block * kChunks;
     for (std::size_t chunk = first; chunk < std::min(first + kChunks, shape.chunks); ++chunk) {
@@ -168,17 +151,11 @@ std::size_t encode_frame(const Delta& delta, std::size_t start, std::size_t kept
                    body.data() + shape.values_at + chunk * kept);
     }
   }
-  const auto sent = ByteSpan(body).subspan(shape.values_at);
-  if (std::ranges::all_of(sent, [](std::byte q) { return q == std::byte{0}; })) {
+  if (message::is_zero(ByteSpan(body).subspan(shape.values_at))) {
     body.clear();
   }
   return poisoned;
 }
-
-struct DctMessage {
-  std::size_t kept = 0;
-  std::vector<message::VaryingMessage::Frame> frames;
-};
 
 message::Parameters parameters_of(std::size_t kept) {
   message::Parameters parameters{};
@@ -186,68 +163,50 @@ message::Parameters parameters_of(std::size_t kept) {
   return parameters;
 }
 
-Error malformed(const char* why) {
-  return make_error(ErrorCode::kMalformed, "decode failed: %s", why);
+std::size_t kept_of(const message::Parameters& parameters) {
+  return static_cast<std::size_t>(parameters[0]);
 }
 
-Result<void> check_body(ByteSpan body, std::size_t count, std::size_t kept) {
-  const BodyShape shape(count, kept);
-  if (body.size() != shape.bytes) {
-    return malformed("dct frame of another length");
-  }
-  for (std::size_t at = 0; at < shape.places_at; at += 2) {
-    const auto scale = load<std::uint16_t>(body.data() + at);
-    if (!element::is_scale(scale) || scale >= kScaleLimit) {
-      return malformed("a scale is out of range");
-    }
-  }
-  for (std::size_t chunk = 0; chunk < shape.chunks; ++chunk) {
-    if (read_places(body.data() + shape.places_at + chunk * shape.place_bytes, kept) == 0) {
-      return malformed("places of a dct chunk");
-    }
-  }
-  const ByteSpan values = body.subspan(shape.values_at);
-  if (std::ranges::find(values, std::byte{0x80}) != values.end() ||
-      std::ranges::all_of(values, [](std::byte q) { return q == std::byte{0}; })) {
-    return malformed("values of a dct frame");
+Result<void> check_parameters(const message::Parameters& parameters) {
+  const std::size_t kept = kept_of(parameters);
+  if (kept == 0 || kept > kDctCount || parameters_of(kept) != parameters) {
+    return message::malformed("dct parameters");
   }
   return {};
 }
 
-Result<DctMessage> read_message(ByteSpan bytes, std::size_t count) {
-  const std::size_t max_body = BodyShape(message::kFrameCount, kDctCount).bytes;
-  auto checked = message::check_frames(bytes, CodecId::kDctTopK, count, max_body);
-  if (!checked.ok()) {
-    return checked.error();
+Result<void> check_body(const varying::Parameters& parameters, const varying::Frame& frame) {
+  const ByteSpan body = frame.body;
+  const std::size_t kept = kept_of(parameters);
+  const BodyShape shape(frame.count, kept);
+  if (body.size() != shape.bytes) {
+    return message::malformed("dct frame of another length");
   }
-  DctMessage result{.kept = static_cast<std::size_t>(checked.value().parameters[0]),
-                    .frames = std::move(checked.value().frames)};
-  if (result.kept == 0 || result.kept > kDctCount ||
-      parameters_of(result.kept) != checked.value().parameters) {
-    return malformed("dct parameters");
-  }
-  for (const message::VaryingMessage::Frame& frame : result.frames) {
-    if (frame.body.empty()) {
-      continue;
-    }
-    const Result<void> body = check_body(frame.body, frame.count, result.kept);
-    if (!body.ok()) {
-      return body.error();
+  for (std::size_t at = 0; at < shape.places_at; at += 2) {
+    const auto scale = load_value<std::uint16_t>(body.data() + at);
+    if (!element::is_scale(scale) || scale >= kScaleLimit) {
+      return message::malformed("a scale is out of range");
     }
   }
-  return result;
+  for (std::size_t chunk = 0; chunk < shape.chunks; ++chunk) {
+    if (read_places(body.data() + shape.places_at + chunk * shape.place_bytes, kept) == 0) {
+      return message::malformed("places of a dct chunk");
+    }
+  }
+  const ByteSpan values = body.subspan(shape.values_at);
+  if (std::ranges::find(values, std::byte{0x80}) != values.end() || message::is_zero(values)) {
+    return message::malformed("values of a dct frame");
+  }
+  return {};
 }
 
 template <typename T>
-void add_frame(const message::VaryingMessage::Frame& frame,
-               std::size_t kept,
-               T factor,
-               std::span<T> into) {
+void add_frame(const varying::Frame& frame, std::size_t kept, T factor, std::span<T> into) {
   const BodyShape shape(frame.count, kept);
   const std::byte* value = frame.body.data() + shape.values_at;
   for (std::size_t chunk = 0; chunk < shape.chunks; ++chunk) {
     const float scale = element::float_of_bf16(
-        load<std::uint16_t>(frame.body.data() + 2 * (chunk * kDctCount / kBlock)));
+        load_value<std::uint16_t>(frame.body.data() + 2 * (chunk * kDctCount / kBlock)));
     std::array<float, kDctCount> coefficients{};
     std::array<float, kDctCount> values;
     std::uint64_t places =
@@ -260,18 +219,9 @@ void add_frame(const message::VaryingMessage::Frame& frame,
       continue;
     }
     dct64_inverse(coefficients.data(), values.data(), 1);
-    const std::size_t start = frame.start + chunk * kDctCount;
-    for (std::size_t k = 0; k < std::min(kDctCount, frame.count - chunk * kDctCount); ++k) {
+    const std::size_t start = chunk * kDctCount;
+    for (std::size_t k = 0; k < std::min(kDctCount, frame.count - start); ++k) {
       into[start + k] = element::add_scaled(into[start + k], factor, static_cast<T>(values[k]));
-    }
-  }
-}
-
-template <typename T>
-void add_message(const DctMessage& message, T factor, std::span<T> into) {
-  for (const message::VaryingMessage::Frame& frame : message.frames) {
-    if (!frame.body.empty()) {
-      add_frame(frame, message.kept, factor, into);
     }
   }
 }
@@ -294,18 +244,7 @@ std::size_t DctTopKCodec::max_bytes(std::size_t count, DType /*type*/) const {
       count, full * BodyShape(message::kFrameCount, kept_).bytes + BodyShape(rest, kept_).bytes);
 }
 
-std::size_t DctTopKCodec::encode(ConstVec values, RngKey /*key*/, Bytes& out) const {
-  return encode_delta(Delta(values), out);
-}
-
-std::size_t DctTopKCodec::encode_difference(ConstVec values,
-                                            ConstVec base,
-                                            RngKey /*key*/,
-                                            Bytes& out) const {
-  return encode_delta(Delta(values, base), out);
-}
-
-std::size_t DctTopKCodec::encode_delta(const Delta& delta, Bytes& out) const {
+std::size_t DctTopKCodec::encode_delta(const Delta& delta, RngKey /*key*/, Bytes& out) const {
   message::VaryingWriter writer(id(), delta.count(), parameters_of(kept_), out);
   Bytes body;
   std::size_t poisoned = 0;
@@ -319,20 +258,15 @@ std::size_t DctTopKCodec::encode_delta(const Delta& delta, Bytes& out) const {
 }
 
 Result<void> DctTopKCodec::check(ByteSpan bytes, std::size_t count, DType /*type*/) const {
-  const auto read = read_message(bytes, count);
-  return read.ok() ? Result<void>{} : read.error();
+  const std::size_t max_body = BodyShape(message::kFrameCount, kDctCount).bytes;
+  return varying::check(bytes, {id(), count, max_body}, check_parameters, check_body);
 }
 
 void DctTopKCodec::add_checked(std::span<const CodecPart> parts, Vec into) const {
-  for (const CodecPart& part : parts) {
-    const auto read = read_message(part.bytes, into.count());
-    HOBNOB_CHECK(read.ok(), "message was not checked");
-    if (into.type() == DType::kFloat32) {
-      add_message(read.value(), static_cast<float>(part.scale), into.as<float>());
-    } else {
-      add_message(read.value(), part.scale, into.as<double>());
-    }
-  }
+  varying::add(parts, into,
+               [](const auto& parameters, const auto& frame, auto factor, auto target) {
+                 add_frame(frame, kept_of(parameters), factor, target);
+               });
 }
 
 }  // namespace hobnob

@@ -2,8 +2,7 @@
 
 #include <cstddef>
 
-#include "compress/codec.h"
-#include "compress/delta.h"
+#include "compress/varying_codec.h"
 
 namespace hobnob {
 
@@ -20,7 +19,7 @@ namespace hobnob {
 //
 // A block with a magnitude of 2^116 or more is sent as zeros; scales are 0 or in [2^-100, 2^114),
 // so that no sum overflows.
-class DctTopKCodec final : public Codec {
+class DctTopKCodec final : public VaryingCodec {
  public:
   // Coefficients sent of each 64, 1 to 64.
   explicit DctTopKCodec(std::size_t kept = 32);
@@ -29,16 +28,11 @@ class DctTopKCodec final : public Codec {
 
   CodecTraits traits() const override;
   std::size_t max_bytes(std::size_t count, DType type) const override;
-  std::size_t encode(ConstVec values, RngKey key, Bytes& out) const override;
-  std::size_t encode_difference(ConstVec values,
-                                ConstVec base,
-                                RngKey key,
-                                Bytes& out) const override;
   Result<void> check(ByteSpan bytes, std::size_t count, DType type) const override;
 
  private:
   void add_checked(std::span<const CodecPart> parts, Vec into) const override;
-  std::size_t encode_delta(const Delta& delta, Bytes& out) const;
+  std::size_t encode_delta(const Delta& delta, RngKey key, Bytes& out) const override;
 
   const std::size_t kept_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,15 @@
 #include "runtime/compute/vector.h"
 
 namespace hobnob {
+
+// Of magnitude_bits().
+inline std::uint32_t largest_magnitude(std::span<const float> values) {
+  std::uint32_t largest = 0;
+  for (const float value : values) {
+    largest = std::max(largest, element::magnitude_bits(value));
+  }
+  return largest;
+}
 
 // What a codec reads: x, or x - hat, as float32. Borrows float32; float64 is rounded once, after
 // the subtraction, into a copy.

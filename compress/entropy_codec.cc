@@ -2,27 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "compress/element_rules.h"
 #include "compress/quantizer.h"
 #include "compress/rans.h"
-#include "compress/varying_frames.h"
 
-// A frame's body:
-//   f32 step, u8 top, u8 0, u32 number of escapes, u16 middles (top,), u16 frequencies of the
-//   levels -top to top and of the escape, i32 escapes, streams
+// FORMAT.md has a frame's body: a head, the model, escapes and streams.
 
 namespace hobnob {
 
 namespace {
 
-using message::kBlockCount;
-using message::kFrameCount;
-
-constexpr std::size_t kHeadBytes = 10;
-constexpr std::size_t kMaxModelBytes = kHeadBytes + 2 * kMaxLevel + 2 * kRansSymbols;
+// Step, top, a byte of zeros, number of escapes; a byte a middle and two a frequency.
+constexpr std::size_t kMaxModelBytes = 10 + 2 * kMaxLevel + 2 * kRansSymbols;
 
 constexpr std::size_t streams_of(std::size_t count) {
   return (count + kRansStreamSymbols - 1) / kRansStreamSymbols;
@@ -39,23 +32,17 @@ struct Frame {
   std::vector<std::int32_t> escapes;
 };
 
-// Fills frame.d with values - base; blocks that cannot be sent are zeros. Returns how many.
-template <typename T>
-std::size_t load(const T* values, const T* base, std::size_t count, Frame& frame) {
+// Fills frame.d with the values from `start` on; blocks that cannot be sent are zeros. Returns how
+// many.
+std::size_t load(const Delta& delta, std::size_t start, std::size_t count, Frame& frame) {
   frame.d.resize(count);
   std::size_t poisoned = 0;
-  for (std::size_t start = 0; start < count; start += kBlockCount) {
-    const std::size_t end = std::min(count, start + kBlockCount);
-    std::uint32_t largest = 0;
-    for (std::size_t k = start; k < end; ++k) {
-      const T value = base == nullptr ? values[k] : values[k] - base[k];
-      frame.d[k] = static_cast<float>(value);
-      largest = std::max(largest, element::magnitude_bits(frame.d[k]));
-    }
-    if (largest >= kLevelPoison) {
+  for (std::size_t at = 0; at < count; at += message::kBlockCount) {
+    const auto block = std::span(frame.d).subspan(at, std::min(message::kBlockCount, count - at));
+    delta.load(start + at, block);
+    if (largest_magnitude(block) >= kLevelPoison) {
       ++poisoned;
-      std::fill(frame.d.begin() + static_cast<std::ptrdiff_t>(start),
-                frame.d.begin() + static_cast<std::ptrdiff_t>(end), 0.0F);
+      std::ranges::fill(block, 0.0F);
     }
   }
   return poisoned;
@@ -157,11 +144,11 @@ bool read_model(ByteReader& reader, std::size_t count, ReadBody& body) {
   return reader.ok();
 }
 
-Result<ReadBody> read_body(const message::VaryingMessage::Frame& frame) {
+Result<ReadBody> read_body(const varying::Frame& frame) {
   ReadBody body;
   ByteReader reader(frame.body);
   if (!read_model(reader, frame.count, body)) {
-    return make_error(ErrorCode::kMalformed, "decode failed: levels or frequencies out of range");
+    return message::malformed("levels or frequencies out of range");
   }
   ByteSpan left = reader.rest();
   for (std::size_t start = 0; start < frame.count; start += kRansStreamSymbols) {
@@ -174,27 +161,25 @@ Result<ReadBody> read_body(const message::VaryingMessage::Frame& frame) {
     left = left.subspan(length.value());
   }
   if (!left.empty()) {
-    return make_error(ErrorCode::kMalformed, "decode failed: bytes after the last stream");
+    return message::malformed("bytes after the last stream");
   }
   return body;
 }
 
 // Values (count,) of a frame.
 void decode_body(const ReadBody& body, Frame& frame) {
+  const RansDecoder decoder(body.model.frequencies);
   std::size_t start = 0;
   for (const ByteSpan stream : body.streams) {
     const std::size_t count = std::min(kRansStreamSymbols, frame.symbols.size() - start);
-    // The table is of one frame; building it costs as much as 1,500 symbols.
-    RansDecoder(body.model.frequencies)
-        .decode(stream, std::span(frame.symbols).subspan(start, count));
+    decoder.decode(stream, std::span(frame.symbols).subspan(start, count));
     start += count;
   }
   dequantize(frame.symbols, body.model, body.escapes, frame.d);
 }
 
 template <typename T>
-void add_values(const std::vector<float>& values, double scale, std::span<T> into) {
-  const auto factor = static_cast<T>(scale);
+void add_values(std::span<const float> values, T factor, std::span<T> into) {
   for (std::size_t k = 0; k < into.size(); ++k) {
     into[k] = element::add_scaled(into[k], factor, static_cast<T>(values[k]));
   }
@@ -226,29 +211,30 @@ void encode_body(Frame& frame, const EntropyConfig& config, bool decodes, Bytes&
   }
 }
 
-template <typename T>
-struct Input {
-  std::span<const T> values;
-  const T* base = nullptr;
-  T* advance = nullptr;
-};
-
-template <typename T>
-std::size_t encode_all(const Input<T>& input, const EntropyConfig& config, Bytes& out) {
-  message::VaryingWriter writer(CodecId::kEntropy, input.values.size(), {}, out);
+// Appends a message, and adds what it decodes to to `advance` (count,) if there is one.
+std::size_t encode_all(const Delta& delta,
+                       const EntropyConfig& config,
+                       const Vec* advance,
+                       Bytes& out) {
+  message::VaryingWriter writer(CodecId::kEntropy, delta.count(), {}, out);
   Frame frame;
   Bytes body;
   std::size_t poisoned = 0;
-  for (std::size_t start = 0; start < input.values.size(); start += kFrameCount) {
-    const std::size_t count = std::min(kFrameCount, input.values.size() - start);
-    const T* base = input.base == nullptr ? nullptr : input.base + start;
-    const std::size_t bad = load(input.values.data() + start, base, count, frame);
+  for (std::size_t start = 0; start < delta.count(); start += message::kFrameCount) {
+    const std::size_t count = std::min(message::kFrameCount, delta.count() - start);
+    const std::size_t bad = load(delta, start, count, frame);
     body.clear();
-    encode_body(frame, config, input.advance != nullptr, body);
+    encode_body(frame, config, advance != nullptr, body);
     writer.append_frame(body, bad > 0);
     poisoned += bad;
-    if (input.advance != nullptr && !body.empty()) {
-      add_values(frame.d, 1.0, std::span(input.advance + start, count));
+    if (advance == nullptr || body.empty()) {
+      continue;
+    }
+    const Vec target = advance->slice(start, count);
+    if (target.type() == DType::kFloat32) {
+      add_values(frame.d, 1.0F, target.as<float>());
+    } else {
+      add_values(frame.d, 1.0, target.as<double>());
     }
   }
   writer.finish();
@@ -264,87 +250,40 @@ CodecTraits EntropyCodec::traits() const {
 }
 
 std::size_t EntropyCodec::max_bytes(std::size_t count, DType /*type*/) const {
-  const std::size_t whole = count / kFrameCount;
-  const std::size_t rest = count % kFrameCount;
+  const std::size_t whole = count / message::kFrameCount;
+  const std::size_t rest = count % message::kFrameCount;
   return message::max_varying_bytes(
-      count, whole * max_body_bytes(kFrameCount) + (rest == 0 ? 0 : max_body_bytes(rest)));
+      count, whole * max_body_bytes(message::kFrameCount) + (rest == 0 ? 0 : max_body_bytes(rest)));
 }
 
-std::size_t EntropyCodec::encode(ConstVec values, RngKey /*key*/, Bytes& out) const {
-  if (values.type() == DType::kFloat32) {
-    return encode_all(Input<float>{.values = values.as<float>()}, config_, out);
-  }
-  return encode_all(Input<double>{.values = values.as<double>()}, config_, out);
-}
-
-std::size_t EntropyCodec::encode_difference(ConstVec values,
-                                            ConstVec base,
-                                            RngKey /*key*/,
-                                            Bytes& out) const {
-  HOBNOB_CHECK(values.count() == base.count(), "difference of vectors of different lengths");
-  if (values.type() == DType::kFloat32) {
-    return encode_all(Input<float>{.values = values.as<float>(), .base = base.as<float>().data()},
-                      config_, out);
-  }
-  return encode_all(Input<double>{.values = values.as<double>(), .base = base.as<double>().data()},
-                    config_, out);
+std::size_t EntropyCodec::encode_delta(const Delta& delta, RngKey /*key*/, Bytes& out) const {
+  return encode_all(delta, config_, nullptr, out);
 }
 
 std::size_t EntropyCodec::encode_advance(ConstVec values,
                                          Vec hat,
                                          RngKey /*key*/,
                                          Bytes& out) const {
-  HOBNOB_CHECK(values.count() == hat.count(), "difference of vectors of different lengths");
-  if (values.type() == DType::kFloat32) {
-    float* state = hat.as<float>().data();
-    return encode_all(Input<float>{.values = values.as<float>(), .base = state, .advance = state},
-                      config_, out);
-  }
-  double* state = hat.as<double>().data();
-  return encode_all(Input<double>{.values = values.as<double>(), .base = state, .advance = state},
-                    config_, out);
+  return encode_all(Delta(values, hat), config_, &hat, out);
 }
 
 Result<void> EntropyCodec::check(ByteSpan bytes, std::size_t count, DType /*type*/) const {
-  const auto checked = message::check_frames(bytes, CodecId::kEntropy, count,
-                                             max_body_bytes(std::min(count, kFrameCount)));
-  if (!checked.ok()) {
-    return checked.error();
-  }
-  if (checked.value().parameters != message::Parameters{}) {
-    return make_error(ErrorCode::kMalformed, "decode failed: parameters that eq does not have");
-  }
-  for (const auto& frame : checked.value().frames) {
-    if (!frame.body.empty()) {
-      const Result<ReadBody> body = read_body(frame);
-      if (!body.ok()) {
-        return body.error();
-      }
-    }
-  }
-  return {};
+  const std::size_t max_body = max_body_bytes(std::min(count, message::kFrameCount));
+  return varying::check(bytes, {id(), count, max_body}, message::check_no_parameters,
+                        [](const varying::Parameters& /*none*/, const varying::Frame& frame) {
+                          const Result<ReadBody> body = read_body(frame);
+                          return body.ok() ? Result<void>{} : body.error();
+                        });
 }
 
 void EntropyCodec::add_checked(std::span<const CodecPart> parts, Vec into) const {
   Frame scratch;
-  for (const CodecPart& part : parts) {
-    const auto checked = message::check_frames(part.bytes, CodecId::kEntropy, into.count(),
-                                               max_body_bytes(std::min(into.count(), kFrameCount)));
-    HOBNOB_CHECK(checked.ok(), "message was not checked");
-    for (const auto& frame : checked.value().frames) {
-      if (frame.body.empty()) {
-        continue;
-      }
-      scratch.d.resize(frame.count);
-      scratch.symbols.resize(frame.count);
-      decode_body(read_body(frame).value(), scratch);
-      if (into.type() == DType::kFloat32) {
-        add_values(scratch.d, part.scale, into.as<float>().subspan(frame.start, frame.count));
-      } else {
-        add_values(scratch.d, part.scale, into.as<double>().subspan(frame.start, frame.count));
-      }
-    }
-  }
+  varying::add(parts, into, [&](const auto& /*none*/, const auto& frame, auto factor, auto target) {
+    scratch.d.resize(frame.count);
+    scratch.symbols.resize(frame.count);
+    decode_body(read_body(frame).value(), scratch);
+    add_values(scratch.d, factor, target);
+  });
 }
 
 }  // namespace hobnob

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compress/codec.h"
+#include "compress/varying_codec.h"
 
 namespace hobnob {
 
@@ -16,7 +16,7 @@ struct EntropyConfig {
 // values and the frequencies of its 2 x 15 + 1 levels and of the escape for those beyond, from a
 // sample, and rANS streams of at most 32,768 symbols. Within 0.25 bits of the rate-distortion bound
 // at high rates (Gish and Pierce, IEEE Trans. Inf. Theory 14(5), 1968).
-class EntropyCodec final : public Codec {
+class EntropyCodec final : public VaryingCodec {
  public:
   explicit EntropyCodec(const EntropyConfig& config) : config_(config) {}
 
@@ -24,15 +24,11 @@ class EntropyCodec final : public Codec {
 
   CodecTraits traits() const override;
   std::size_t max_bytes(std::size_t count, DType type) const override;
-  std::size_t encode(ConstVec values, RngKey key, Bytes& out) const override;
-  std::size_t encode_difference(ConstVec values,
-                                ConstVec base,
-                                RngKey key,
-                                Bytes& out) const override;
   std::size_t encode_advance(ConstVec values, Vec hat, RngKey key, Bytes& out) const override;
   Result<void> check(ByteSpan bytes, std::size_t count, DType type) const override;
 
  private:
+  std::size_t encode_delta(const Delta& delta, RngKey key, Bytes& out) const override;
   void add_checked(std::span<const CodecPart> parts, Vec into) const override;
 
   const EntropyConfig config_;

@@ -21,14 +21,14 @@ namespace HWY_NAMESPACE {
 
 constexpr std::size_t kRun = 64;
 
+HWY_INLINE Words bits_at(const float* HWY_RESTRICT d, std::size_t k) {
+  return hn::BitCast(WordTag(), hn::Load(FloatTag(), d + k));
+}
+
 HWY_INLINE std::uint32_t run_magnitude(const float* HWY_RESTRICT d) {
-  const WordTag words;
-  auto largest = hn::Zero(words);
-  for (std::size_t k = 0; k < kRun; k += hn::Lanes(words)) {
-    const auto bits = hn::BitCast(words, hn::Load(FloatTag(), d + k));
-    largest = hn::Max(largest, hn::And(bits, hn::Set(words, 0x7fffffffU)));
-  }
-  return hn::GetLane(hn::MaxOfLanes(words, largest));
+  return largest_word<kRun>([&](std::size_t k) HWY_ATTR {
+    return hn::And(bits_at(d, k), hn::Set(WordTag(), 0x7fffffffU));
+  });
 }
 
 // A Code has, for one run: scale(d, count); levels<kAdvance>(d + k, noise, scale, inverse): the
@@ -39,13 +39,10 @@ struct Int4Code {
   static constexpr bool kDithers = false;
 
   static HWY_INLINE std::uint16_t scale(const float* HWY_RESTRICT d, std::size_t /*count*/) {
-    const WordTag words;
-    auto largest = hn::Zero(words);
-    for (std::size_t k = 0; k < kRun; k += hn::Lanes(words)) {
-      const auto bits = hn::BitCast(words, hn::Load(FloatTag(), d + k));
-      largest = hn::Max(largest, hn::Or(hn::ShiftLeft<1>(bits), hn::ShiftRight<31>(bits)));
-    }
-    return element::int4_scale(hn::GetLane(hn::MaxOfLanes(words, largest)));
+    return element::int4_scale(largest_word<kRun>([&](std::size_t k) HWY_ATTR {
+      const auto bits = bits_at(d, k);
+      return hn::Or(hn::ShiftLeft<1>(bits), hn::ShiftRight<31>(bits));
+    }));
   }
 
   static HWY_INLINE Ints levels(Floats value, Ints /*noise*/, Floats inverse) {
@@ -77,7 +74,6 @@ struct Qsgd4Code {
   static bool is_valid(std::uint16_t scale) { return element::is_scale(scale); }
 };
 
-// Codes 0 to 15 are stored less 8, so that a nibble is signed like the others'.
 template <const element::Codebook& kBook>
 struct CodebookCode {
   static constexpr bool kDithers = false;
@@ -87,12 +83,11 @@ struct CodebookCode {
   }
 
   static HWY_INLINE Ints levels(Floats value, Ints /*noise*/, Floats inverse) {
-    return hn::Sub(search_sixteen(hn::Mul(value, inverse), kBook), hn::Set(IntTag(), 8));
+    return level_of(hn::Mul(value, inverse), kBook);
   }
 
   static HWY_INLINE Floats values(Ints nibbles, Floats scale) {
-    const auto codes = hn::Add(nibbles, hn::Set(IntTag(), 8));
-    return hn::Mul(look_up_sixteen(codes, kBook.values), scale);
+    return hn::Mul(value_of(nibbles, kBook), scale);
   }
 
   static bool is_valid(std::uint16_t scale) { return element::is_scale(scale); }
@@ -145,14 +140,7 @@ struct FourBitRule {
         }
       }
     }
-    const auto pair = [&](std::size_t k) HWY_ATTR {
-      const auto low = hn::And(hn::Load(IntTag(), nibbles + k), hn::Set(IntTag(), 15));
-      return hn::Or(low, hn::ShiftLeft<4>(hn::Load(IntTag(), nibbles + 128 + k)));
-    };
-    const std::size_t step = hn::Lanes(tag);
-    for (std::size_t k = 0; k < 128; k += 4 * step) {
-      store_as_bytes(pair(k), pair(k + step), pair(k + 2 * step), pair(k + 3 * step), payload + k);
-    }
+    store_joined<128>([&](std::size_t k) HWY_ATTR { return joined_nibbles(nibbles, k); }, payload);
   }
 
   class Decoder {
@@ -166,9 +154,7 @@ struct FourBitRule {
 
     HWY_INLINE Floats values(std::size_t k) const {
       const auto bytes = hn::LoadU(hn::Rebind<std::int8_t, FloatTag>(), payload_ + k % 128);
-      const auto wide = hn::PromoteTo(IntTag(), bytes);
-      const auto nibbles =
-          k < 128 ? hn::ShiftRight<28>(hn::ShiftLeft<28>(wide)) : hn::ShiftRight<4>(wide);
+      const auto nibbles = parted_nibbles(hn::PromoteTo(IntTag(), bytes), k);
       return Code::values(nibbles, hn::Set(FloatTag(), scales_[k / kRun]));
     }
 

@@ -94,10 +94,7 @@ HWY_INLINE void transform(float* HWY_RESTRICT x) {
 HWY_INLINE void flip_signs(float* HWY_RESTRICT x) {
   const WordTag words;
   for (std::size_t k = 0; k < kBlock; k += hn::Lanes(words)) {
-    const auto shifts =
-        hn::Sub(hn::Set(words, 31U - static_cast<std::uint32_t>(k % 32)), hn::Iota(words, 0));
-    const auto sign = hn::And(hn::Shl(hn::Set(words, element::kRotationSigns[k / 32]), shifts),
-                              hn::Set(words, 0x80000000U));
+    const auto sign = sign_lanes(element::kRotationSigns[k / 32], k % 32);
     const auto bits = hn::BitCast(words, hn::Load(FloatTag(), x + k));
     hn::Store(hn::BitCast(FloatTag(), hn::Xor(bits, sign)), FloatTag(), x + k);
   }
@@ -107,22 +104,15 @@ HWY_INLINE void flip_signs(float* HWY_RESTRICT x) {
 struct FourBits {
   static constexpr std::size_t kPayloadBytes = 128;
 
-  static HWY_INLINE Ints levels(Floats value) {
-    return hn::Sub(search_sixteen(value, element::kLm4), hn::Set(IntTag(), 8));
-  }
+  static HWY_INLINE Ints levels(Floats value) { return level_of(value, element::kLm4); }
 
-  static HWY_INLINE Floats values(Ints levels) {
-    return look_up_sixteen(hn::Add(levels, hn::Set(IntTag(), 8)), element::kLm4.values);
-  }
+  static HWY_INLINE Floats values(Ints levels) { return value_of(levels, element::kLm4); }
 
   static HWY_INLINE Ints joined(const std::int32_t* HWY_RESTRICT levels, std::size_t k) {
-    const auto low = hn::And(hn::Load(IntTag(), levels + k), hn::Set(IntTag(), 15));
-    return hn::Or(low, hn::ShiftLeft<4>(hn::Load(IntTag(), levels + 128 + k)));
+    return joined_nibbles(levels, k);
   }
 
-  static HWY_INLINE Ints parted(Ints byte, std::size_t k) {
-    return k < 128 ? hn::ShiftRight<28>(hn::ShiftLeft<28>(byte)) : hn::ShiftRight<4>(byte);
-  }
+  static HWY_INLINE Ints parted(Ints byte, std::size_t k) { return parted_nibbles(byte, k); }
 };
 
 struct TwoBits {
@@ -200,12 +190,8 @@ struct RotatedRule {
     for (std::size_t k = 0; k < kBlock; k += hn::Lanes(tag)) {
       hn::Store(Bits::levels(hn::Mul(hn::Load(tag, d + k), inverse)), IntTag(), levels + k);
     }
-    const std::size_t step = hn::Lanes(tag);
-    for (std::size_t k = 0; k < kPayloadBytes; k += 4 * step) {
-      store_as_bytes(Bits::joined(levels, k), Bits::joined(levels, k + step),
-                     Bits::joined(levels, k + 2 * step), Bits::joined(levels, k + 3 * step),
-                     payload + k);
-    }
+    store_joined<kPayloadBytes>([&](std::size_t k) HWY_ATTR { return Bits::joined(levels, k); },
+                                payload);
     if constexpr (kAdvance) {
       const auto factor = hn::Set(tag, element::float_of_bf16(scale));
       for (std::size_t k = 0; k < kBlock; k += hn::Lanes(tag)) {

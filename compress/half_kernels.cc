@@ -85,13 +85,8 @@ struct HalfRule {
   };
 
   static bool is_valid(const std::byte* payload, const std::byte* scales) {
-    const WordTag words;
-    auto largest = hn::Zero(words);
-    for (std::size_t k = 0; k < kBlock; k += hn::Lanes(words)) {
-      largest = hn::Max(largest, hn::And(load_halves(payload + 2 * k), hn::Set(words, 0x7fffU)));
-    }
     const std::uint16_t scale = load_scale(scales, 0);
-    return hn::GetLane(hn::MaxOfLanes(words, largest)) < 0x7c00U &&  // infinity
+    return largest_half(payload) < 0x7c00U &&  // infinity
            element::is_scale(scale) && scale % 128 == 0;
   }
 };

@@ -52,11 +52,7 @@ struct Int8Rule {
       }
       return levels;
     };
-    const std::size_t step = hn::Lanes(tag);
-    for (std::size_t k = 0; k < kBlock; k += 4 * step) {
-      store_as_bytes(level(k), level(k + step), level(k + 2 * step), level(k + 3 * step),
-                     payload + k);
-    }
+    store_joined<kPayloadBytes>(level, payload);
   }
 
   class Decoder {

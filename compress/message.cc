@@ -1,7 +1,6 @@
 #include "compress/message.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "compress/frame_hash.h"
 #include "runtime/base/hash.h"
@@ -10,42 +9,8 @@ namespace hobnob::message {
 
 namespace {
 
-// Offsets; FORMAT.md has the tables.
-constexpr std::size_t kHeaderChecksumAt = 56;
-constexpr std::size_t kPayloadBytesAt = 8;
-constexpr std::size_t kFlagsAt = 12;
 constexpr std::uint8_t kFrameLog2 = 16;
 constexpr std::uint8_t kBlockLog2 = 8;
-
-template <typename T>
-void store(std::byte* at, T value) {
-  std::memcpy(at, &value, sizeof value);
-}
-
-template <typename T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-bool is_zero(ByteSpan bytes) {
-  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
-    if (load<std::uint64_t>(bytes.data()) != 0) {
-      return false;
-    }
-  }
-  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
-}
-
-// Place and flags go into the seed: a frame that moved, or whose flags changed, fails too.
-std::uint64_t checksum(ByteSpan body, std::size_t frame_index, std::uint32_t flags) {
-  return frame_hash(body, std::uint64_t{frame_index} << 8U | flags);
-}
-
-Error malformed(const char* why) {
-  return make_error(ErrorCode::kMalformed, "decode failed: %s", why);
-}
 
 Result<void> check_frame(const Layout& layout,
                          const FrameShape& shape,
@@ -53,13 +18,14 @@ Result<void> check_frame(const Layout& layout,
                          const std::byte* at) {
   const ByteSpan body(at + kFrameHeaderBytes, shape.body_bytes());
   const std::uint32_t flags = frame_flags(at);
-  if (load<std::uint32_t>(at + kPayloadBytesAt) != shape.payload_bytes) {
+  if (load_value<std::uint32_t>(at + kPayloadBytesAt) != shape.payload_bytes) {
     return malformed("frame of another length");
   }
   if ((flags & ~(kZero | kPoison)) != 0) {
     return malformed("unknown frame flag");
   }
-  if (load<std::uint64_t>(at) != checksum(body, frame_index, flags)) {
+  if (load_value<std::uint64_t>(at + kFrameChecksumAt) !=
+      frame_checksum(body, frame_index, flags)) {
     return malformed("frame checksum differs");
   }
   if ((flags & kZero) != 0 && !is_zero(body)) {
@@ -74,6 +40,19 @@ Result<void> check_frame(const Layout& layout,
 }
 
 }  // namespace
+
+Error malformed(const char* why) {
+  return make_error(ErrorCode::kMalformed, "decode failed: %s", why);
+}
+
+bool is_zero(ByteSpan bytes) {
+  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
+    if (load_value<std::uint64_t>(bytes.data()) != 0) {
+      return false;
+    }
+  }
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+}
 
 FrameShape frame_shape(const Layout& layout, std::size_t count) {
   const bool is_per_value = layout.block_bytes % kBlockCount == 0;
@@ -95,15 +74,15 @@ std::size_t message_bytes(const Layout& layout, std::size_t count) {
 
 void write_header(const Layout& layout, std::size_t count, std::byte* at) {
   std::fill_n(at, kHeaderBytes, std::byte{0});
-  store(at, kMagic);
-  store(at + 4, kVersion);
-  store(at + 5, static_cast<std::uint8_t>(layout.codec));
-  store(at + 6, static_cast<std::uint8_t>(layout.type));
-  store(at + 7, kFrameLog2);
-  store(at + 8, kBlockLog2);
-  store(at + 16, std::uint64_t{count});
-  store(at + 24, std::uint64_t{message_bytes(layout, count)});
-  store(at + kHeaderChecksumAt, hash_bytes({at, kHeaderChecksumAt}));
+  store_value(at + kMagicAt, kMagic);
+  store_value(at + kVersionAt, kVersion);
+  store_value(at + kCodecAt, static_cast<std::uint8_t>(layout.codec));
+  store_value(at + kTypeAt, static_cast<std::uint8_t>(layout.type));
+  store_value(at + kFrameLog2At, kFrameLog2);
+  store_value(at + kBlockLog2At, kBlockLog2);
+  store_value(at + kCountAt, std::uint64_t{count});
+  store_value(at + kTotalBytesAt, std::uint64_t{message_bytes(layout, count)});
+  store_value(at + kChecksumAt, header_checksum(at));
 }
 
 void write_frame_header(const FrameShape& shape,
@@ -112,9 +91,9 @@ void write_frame_header(const FrameShape& shape,
                         std::byte* at) {
   const ByteSpan body(at + kFrameHeaderBytes, shape.body_bytes());
   const std::uint32_t flags = (is_zero(body) ? kZero : 0U) | (has_poison ? kPoison : 0U);
-  store(at, checksum(body, frame_index, flags));
-  store(at + kPayloadBytesAt, static_cast<std::uint32_t>(shape.payload_bytes));
-  store(at + kFlagsAt, flags);
+  store_value(at + kFrameChecksumAt, frame_checksum(body, frame_index, flags));
+  store_value(at + kPayloadBytesAt, static_cast<std::uint32_t>(shape.payload_bytes));
+  store_value(at + kFlagsAt, flags);
 }
 
 Result<void> check_message(const Layout& layout, std::size_t count, ByteSpan bytes) {
@@ -140,16 +119,17 @@ Result<void> check_message(const Layout& layout, std::size_t count, ByteSpan byt
   return {};
 }
 
+// Place and flags go into the seed: a frame that moved, or whose flags changed, fails too.
 std::uint64_t frame_checksum(ByteSpan body, std::size_t frame_index, std::uint32_t flags) {
-  return checksum(body, frame_index, flags);
+  return frame_hash(body, std::uint64_t{frame_index} << 8U | flags);
 }
 
 std::uint64_t header_checksum(const std::byte* at) {
-  return hash_bytes({at, kHeaderChecksumAt});
+  return hash_bytes({at, kChecksumAt});
 }
 
 std::uint32_t frame_flags(const std::byte* at) {
-  return load<std::uint32_t>(at + kFlagsAt);
+  return load_value<std::uint32_t>(at + kFlagsAt);
 }
 
 }  // namespace hobnob::message

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "compress/codec.h"
+#include "runtime/base/bytes.h"
 
 // The layout all codecs share (FORMAT.md): header, then frames of at most 65,536 values.
 
@@ -18,6 +19,26 @@ constexpr std::size_t kFrameCount = 65536;
 constexpr std::size_t kBlockCount = 256;
 constexpr std::size_t kScaleAlign = 64;
 constexpr std::size_t kPayloadAlign = 128;
+
+// Where the fields of a message's header are, and those of a frame's (FORMAT.md).
+enum HeaderOffset : std::size_t {
+  kMagicAt = 0,
+  kVersionAt = 4,
+  kCodecAt = 5,
+  kTypeAt = 6,
+  kFrameLog2At = 7,
+  kBlockLog2At = 8,
+  kCountAt = 16,
+  kTotalBytesAt = 24,
+  kParametersAt = 32,
+  kChecksumAt = 56,
+};
+
+enum FrameOffset : std::size_t {
+  kFrameChecksumAt = 0,
+  kPayloadBytesAt = 8,
+  kFlagsAt = 12,
+};
 
 // Frame flags.
 constexpr std::uint32_t kZero =
@@ -51,6 +72,15 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
 constexpr std::size_t blocks_of(std::size_t count) {
   return (count + kBlockCount - 1) / kBlockCount;
 }
+
+constexpr std::size_t frames_of(std::size_t count) {
+  return (count + kFrameCount - 1) / kFrameCount;
+}
+
+// "decode failed: WHY"
+Error malformed(const char* why);
+
+bool is_zero(ByteSpan bytes);
 
 FrameShape frame_shape(const Layout& layout, std::size_t count);
 // Exact: the length is a function of the count alone.

@@ -6,25 +6,13 @@
 #include <vector>
 
 #include "compress/codec.h"
+#include "compress/message.h"
 #include "runtime/base/bytes.h"
 
 // A message taken apart as its own bytes say, damaged or not: for people who look into one, and for
 // tests that damage them. Decoders have no use for it: they know what must be there.
 
 namespace hobnob::message {
-
-// Where the fields are (FORMAT.md).
-enum HeaderOffset : std::size_t {
-  kMagicAt = 0,
-  kVersionAt = 4,
-  kCodecAt = 5,
-  kTypeAt = 6,
-  kFrameLog2At = 7,
-  kBlockLog2At = 8,
-  kCountAt = 16,
-  kTotalBytesAt = 24,
-  kChecksumAt = 56,
-};
 
 struct HeaderFields {
   std::uint32_t magic = 0;

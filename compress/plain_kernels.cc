@@ -42,12 +42,9 @@ struct Float32Rule {
   };
 
   static bool is_valid(const std::byte* payload, const std::byte* /*scales*/) {
-    const WordTag words;
-    auto largest = hn::Zero(words);
-    for (std::size_t k = 0; k < kBlock; k += hn::Lanes(words)) {
-      largest = hn::Max(largest, hn::And(load_words(payload + 4 * k), hn::Set(words, 0x7fffffffU)));
-    }
-    return hn::GetLane(hn::MaxOfLanes(words, largest)) < kPoison;
+    return largest_word<kBlock>([&](std::size_t k) HWY_ATTR {
+             return hn::And(load_words(payload + 4 * k), hn::Set(WordTag(), 0x7fffffffU));
+           }) < kPoison;
   }
 };
 
@@ -89,12 +86,7 @@ struct Bf16Rule {
   };
 
   static bool is_valid(const std::byte* payload, const std::byte* /*scales*/) {
-    const WordTag words;
-    auto largest = hn::Zero(words);
-    for (std::size_t k = 0; k < kBlock; k += hn::Lanes(words)) {
-      largest = hn::Max(largest, hn::And(load_halves(payload + 2 * k), hn::Set(words, 0x7fffU)));
-    }
-    return hn::GetLane(hn::MaxOfLanes(words, largest)) < 0x7f80U;  // infinity
+    return largest_half(payload) < 0x7f80U;  // infinity
   }
 };
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "compress/element_rules.h"
-#include "compress/varying_frames.h"
 
 namespace hobnob {
 
@@ -23,16 +21,14 @@ struct Draw {
 
   message::Parameters parameters() const {
     message::Parameters bytes{};
-    std::memcpy(bytes.data(), &key, sizeof key);
-    std::memcpy(bytes.data() + sizeof key, &one_in, sizeof one_in);
+    store_value(bytes.data(), key);
+    store_value(bytes.data() + sizeof key, one_in);
     return bytes;
   }
 
   static Draw of(const message::Parameters& bytes) {
-    Draw draw;
-    std::memcpy(&draw.key, bytes.data(), sizeof draw.key);
-    std::memcpy(&draw.one_in, bytes.data() + sizeof draw.key, sizeof draw.one_in);
-    return draw;
+    return {.key = load_value<std::uint64_t>(bytes.data()),
+            .one_in = load_value<std::uint32_t>(bytes.data() + sizeof key)};
   }
 
   // Philox words for one purpose: 0 places, 1 rounding.
@@ -70,12 +66,8 @@ using Group = std::array<std::uint16_t, kGroup>;
 
 // False: cannot be sent.
 bool round_to_nearest(std::span<const float> values, Group& rounded) {
-  std::uint32_t largest = 0;
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    largest = std::max(largest, element::magnitude_bits(values[k]));
-    rounded[k] = element::bf16_nearest(values[k]);
-  }
-  return largest < element::kBf16Poison;
+  std::ranges::transform(values, rounded.begin(), element::bf16_nearest);
+  return largest_magnitude(values) < element::kBf16Poison;
 }
 
 // factor x values, up with the probability that keeps the mean: 16 random bits are added below the
@@ -94,92 +86,30 @@ bool round_at_random(std::span<const float> values,
   return largest <= 0x7f7f0000U;  // the largest bf16
 }
 
-struct RandomKFrame {
-  std::size_t start = 0;
-  std::size_t count = 0;
-  std::size_t index = 0;
-  ByteSpan body;
-
-  // visit(index in the vector, value).
-  template <typename Visit>
-  void for_each(const Draw& draw, Visit visit) const {
-    if (body.empty()) {
-      return;
-    }
-    const std::byte* at = body.data();
-    draw.for_each_group(index, count, [&](std::size_t first, std::size_t n) {
-      for (std::size_t k = 0; k < n; ++k, at += 2) {
-        std::uint16_t bits = 0;
-        std::memcpy(&bits, at, sizeof bits);
-        visit(start + first + k, element::float_of_bf16(bits));
-      }
-    });
-  }
-};
-
-struct RandomKMessage {
-  Draw draw;
-  std::vector<RandomKFrame> frames;
-};
-
-Error malformed(const char* why) {
-  return make_error(ErrorCode::kMalformed, "decode failed: %s", why);
-}
-
-Result<void> check_body(const RandomKFrame& frame, const Draw& draw) {
-  if (frame.body.empty()) {
-    return {};
-  }
-  if (frame.body.size() != draw.body_bytes(frame.index, frame.count)) {
-    return malformed("random-k frame of another length");
-  }
-  std::uint16_t largest = 0;
-  bool is_zero = true;
-  for (std::size_t at = 0; at < frame.body.size(); at += 2) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, frame.body.data() + at, sizeof bits);
-    largest = std::max(largest, static_cast<std::uint16_t>(bits & 0x7fffU));
-    is_zero = is_zero && bits == 0;
-  }
-  if (largest >= 0x7f80U || is_zero) {  // infinity
-    return malformed(is_zero ? "a frame of zeros has a body" : "a value is not finite");
+Result<void> check_parameters(const varying::Parameters& parameters) {
+  const Draw draw = Draw::of(parameters);
+  if (draw.one_in == 0 || draw.one_in > kMaxOneIn || draw.parameters() != parameters) {
+    return message::malformed("random-k parameters");
   }
   return {};
 }
 
-Result<RandomKMessage> read_message(ByteSpan bytes, std::size_t count) {
-  const auto checked = message::check_frames(bytes, CodecId::kRandomK, count, kMaxBody);
-  if (!checked.ok()) {
-    return checked.error();
+Result<void> check_body(const varying::Parameters& parameters, const varying::Frame& frame) {
+  if (frame.body.size() != Draw::of(parameters).body_bytes(frame.index(), frame.count)) {
+    return message::malformed("random-k frame of another length");
   }
-  const message::Parameters& parameters = checked.value().parameters;
-  RandomKMessage result{.draw = Draw::of(parameters)};
-  if (result.draw.one_in == 0 || result.draw.one_in > kMaxOneIn ||
-      result.draw.parameters() != parameters) {
-    return malformed("random-k parameters");
+  std::uint16_t largest = 0;
+  for (std::size_t at = 0; at < frame.body.size(); at += 2) {
+    const auto bits = load_value<std::uint16_t>(frame.body.data() + at);
+    largest = std::max(largest, static_cast<std::uint16_t>(bits & 0x7fffU));
   }
-  result.frames.reserve(checked.value().frames.size());
-  for (const message::VaryingMessage::Frame& source : checked.value().frames) {
-    const RandomKFrame frame{.start = source.start,
-                             .count = source.count,
-                             .index = source.start / message::kFrameCount,
-                             .body = source.body};
-    const Result<void> body = check_body(frame, result.draw);
-    if (!body.ok()) {
-      return body.error();
-    }
-    result.frames.push_back(frame);
+  if (largest >= 0x7f80U) {  // infinity
+    return message::malformed("a value is not finite");
   }
-  return result;
-}
-
-template <typename T>
-void add_message(const RandomKMessage& message, T factor, std::span<T> into) {
-  for (const RandomKFrame& frame : message.frames) {
-    frame.for_each(message.draw, [&](std::size_t index, float value) {
-      into[index] = element::add_scaled(into[index], factor, static_cast<T>(value));
-    });
+  if (message::is_zero(frame.body)) {
+    return message::malformed("a frame of zeros has a body");
   }
+  return {};
 }
 
 // Appends the groups of one frame; returns how many were poisoned.
@@ -227,21 +157,10 @@ CodecTraits RandomKCodec::traits() const {
 }
 
 std::size_t RandomKCodec::max_bytes(std::size_t count, DType /*type*/) const {
-  const std::size_t frames = (count + message::kFrameCount - 1) / message::kFrameCount;
+  const std::size_t frames = message::frames_of(count);
   const std::size_t stratum = config_.one_in * kGroup;
   const std::size_t groups = frames * ((message::kFrameCount + stratum - 1) / stratum);
   return message::max_varying_bytes(count, std::min(groups * kGroup, count) * 2);
-}
-
-std::size_t RandomKCodec::encode(ConstVec values, RngKey key, Bytes& out) const {
-  return encode_delta(Delta(values), key, out);
-}
-
-std::size_t RandomKCodec::encode_difference(ConstVec values,
-                                            ConstVec base,
-                                            RngKey key,
-                                            Bytes& out) const {
-  return encode_delta(Delta(values, base), key, out);
 }
 
 std::size_t RandomKCodec::encode_delta(const Delta& delta, RngKey key, Bytes& out) const {
@@ -253,7 +172,7 @@ std::size_t RandomKCodec::encode_delta(const Delta& delta, RngKey key, Bytes& ou
   for (std::size_t frame = 0; frame * message::kFrameCount < delta.count(); ++frame) {
     body.clear();
     const std::size_t bad = encode_frame(delta, frame, draw, config_.is_unbiased, body);
-    if (std::ranges::all_of(body, [](std::byte b) { return b == std::byte{0}; })) {
+    if (message::is_zero(body)) {
       body.clear();
     }
     writer.append_frame(body, bad > 0);
@@ -264,20 +183,22 @@ std::size_t RandomKCodec::encode_delta(const Delta& delta, RngKey key, Bytes& ou
 }
 
 Result<void> RandomKCodec::check(ByteSpan bytes, std::size_t count, DType /*type*/) const {
-  const auto read = read_message(bytes, count);
-  return read.ok() ? Result<void>{} : read.error();
+  return varying::check(bytes, {id(), count, kMaxBody}, check_parameters, check_body);
 }
 
 void RandomKCodec::add_checked(std::span<const CodecPart> parts, Vec into) const {
-  for (const CodecPart& part : parts) {
-    const auto read = read_message(part.bytes, into.count());
-    HOBNOB_CHECK(read.ok(), "message was not checked");
-    if (into.type() == DType::kFloat32) {
-      add_message(read.value(), static_cast<float>(part.scale), into.as<float>());
-    } else {
-      add_message(read.value(), part.scale, into.as<double>());
-    }
-  }
+  varying::add(
+      parts, into, [](const auto& parameters, const auto& frame, auto factor, auto target) {
+        const std::byte* at = frame.body.data();
+        const auto add_group = [&](std::size_t first, std::size_t n) {
+          for (std::size_t k = first; k < first + n; ++k, at += 2) {
+            const float value = element::float_of_bf16(load_value<std::uint16_t>(at));
+            target[k] =
+                element::add_scaled(target[k], factor, static_cast<decltype(factor)>(value));
+          }
+        };
+        Draw::of(parameters).for_each_group(frame.index(), frame.count, add_group);
+      });
 }
 
 }  // namespace hobnob

@@ -2,8 +2,7 @@
 
 #include <cstdint>
 
-#include "compress/codec.h"
-#include "compress/delta.h"
+#include "compress/varying_codec.h"
 
 namespace hobnob {
 
@@ -27,7 +26,7 @@ struct RandomKConfig {
 //
 // A group with an infinity, a NaN or a number beyond bf16 is sent as zeros and counted. Only groups
 // that are sent are read at all.
-class RandomKCodec final : public Codec {
+class RandomKCodec final : public VaryingCodec {
  public:
   explicit RandomKCodec(const RandomKConfig& config = {});
 
@@ -35,16 +34,11 @@ class RandomKCodec final : public Codec {
 
   CodecTraits traits() const override;
   std::size_t max_bytes(std::size_t count, DType type) const override;
-  std::size_t encode(ConstVec values, RngKey key, Bytes& out) const override;
-  std::size_t encode_difference(ConstVec values,
-                                ConstVec base,
-                                RngKey key,
-                                Bytes& out) const override;
   Result<void> check(ByteSpan bytes, std::size_t count, DType type) const override;
 
  private:
   void add_checked(std::span<const CodecPart> parts, Vec into) const override;
-  std::size_t encode_delta(const Delta& delta, RngKey key, Bytes& out) const;
+  std::size_t encode_delta(const Delta& delta, RngKey key, Bytes& out) const override;
 
   const RandomKConfig config_;
 };

@@ -1,6 +1,7 @@
 #include "compress/raw_codec.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -11,31 +12,30 @@ namespace hobnob {
 namespace {
 
 template <typename T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-template <typename T>
 bool are_finite(const std::byte* values, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
-    if (!std::isfinite(load<T>(values + k * sizeof(T)))) {
+    if (!std::isfinite(load_value<T>(values + k * sizeof(T)))) {
       return false;
     }
   }
   return true;
 }
 
-// Copies the blocks that can be sent; the others stay zeros.
+// Copies the blocks of values - base that can be sent; the others stay zeros. No base: null.
 template <typename T>
-std::size_t copy_blocks(ByteSpan values, std::byte* to) {
-  constexpr std::size_t kBlockBytes = message::kBlockCount * sizeof(T);
+std::size_t copy_blocks(std::span<const T> values, const T* base, std::byte* to) {
   std::size_t poisoned = 0;
-  for (std::size_t start = 0; start < values.size(); start += kBlockBytes) {
-    const ByteSpan block = values.subspan(start, std::min(kBlockBytes, values.size() - start));
-    if (are_finite<T>(block.data(), block.size() / sizeof(T))) {
-      std::memcpy(to + start, block.data(), block.size());
+  for (std::size_t start = 0; start < values.size(); start += message::kBlockCount) {
+    const auto source =
+        values.subspan(start, std::min(message::kBlockCount, values.size() - start));
+    std::array<T, message::kBlockCount> block;
+    bool is_sendable = true;
+    for (std::size_t k = 0; k < source.size(); ++k) {
+      block[k] = base == nullptr ? source[k] : source[k] - base[start + k];
+      is_sendable = is_sendable && std::isfinite(block[k]);
+    }
+    if (is_sendable) {
+      std::memcpy(to + start * sizeof(T), block.data(), source.size_bytes());
     } else {
       ++poisoned;
     }
@@ -46,7 +46,8 @@ std::size_t copy_blocks(ByteSpan values, std::byte* to) {
 template <typename T>
 void add(const std::byte* values, double scale, std::span<T> into) {
   for (std::size_t k = 0; k < into.size(); ++k) {
-    into[k] = element::add_scaled(into[k], static_cast<T>(scale), load<T>(values + k * sizeof(T)));
+    into[k] =
+        element::add_scaled(into[k], static_cast<T>(scale), load_value<T>(values + k * sizeof(T)));
   }
 }
 
@@ -64,18 +65,35 @@ void for_each_frame(const message::Layout& layout, std::size_t count, Visit visi
 }  // namespace
 
 std::size_t RawCodec::encode(ConstVec values, RngKey /*key*/, Bytes& out) const {
+  return encode_any(values, nullptr, out);
+}
+
+std::size_t RawCodec::encode_difference(ConstVec values,
+                                        ConstVec base,
+                                        RngKey /*key*/,
+                                        Bytes& out) const {
+  HOBNOB_CHECK(values.count() == base.count(), "difference of vectors of different lengths");
+  return encode_any(values, &base, out);
+}
+
+std::size_t RawCodec::encode_any(ConstVec values, const ConstVec* base, Bytes& out) const {
+  return values.type() == DType::kFloat32 ? encode_all<float>(values, base, out)
+                                          : encode_all<double>(values, base, out);
+}
+
+template <typename T>
+std::size_t RawCodec::encode_all(ConstVec values, const ConstVec* base, Bytes& out) const {
   const message::Layout format = layout(values.type());
   const std::size_t begin = out.size();
   out.resize(begin + message::message_bytes(format, values.count()));
   std::byte* message = out.data() + begin;
   message::write_header(format, values.count(), message);
-  const ByteSpan all(static_cast<const std::byte*>(values.data()), values.size_bytes());
+  const T* subtracted = base == nullptr ? nullptr : base->as<T>().data();
   std::size_t poisoned = 0;
   for_each_frame(format, values.count(), [&](std::size_t start, const auto& shape, std::size_t at) {
-    const ByteSpan frame = all.subspan(start * bytes_of(values.type()), shape.payload_bytes);
-    std::byte* body = message + at + message::kFrameHeaderBytes;
-    const std::size_t bad = values.type() == DType::kFloat32 ? copy_blocks<float>(frame, body)
-                                                             : copy_blocks<double>(frame, body);
+    const std::size_t bad = copy_blocks(values.as<T>().subspan(start, shape.count),
+                                        subtracted == nullptr ? nullptr : subtracted + start,
+                                        message + at + message::kFrameHeaderBytes);
     message::write_frame_header(shape, start / message::kFrameCount, bad > 0, message + at);
     poisoned += bad;
   });

@@ -19,9 +19,16 @@ class RawCodec final : public Codec {
   }
 
   std::size_t encode(ConstVec values, RngKey key, Bytes& out) const override;
+  std::size_t encode_difference(ConstVec values,
+                                ConstVec base,
+                                RngKey key,
+                                Bytes& out) const override;
   Result<void> check(ByteSpan bytes, std::size_t count, DType type) const override;
 
  private:
+  std::size_t encode_any(ConstVec values, const ConstVec* base, Bytes& out) const;
+  template <typename T>
+  std::size_t encode_all(ConstVec values, const ConstVec* base, Bytes& out) const;
   void add_checked(std::span<const CodecPart> parts, Vec into) const override;
 
   static message::Layout layout(DType type) {

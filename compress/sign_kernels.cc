@@ -78,13 +78,9 @@ struct SignRule {
           scale_(hn::Set(WordTag(), std::uint32_t{load_scale(scales, 0)} << 16U)) {}
 
     HWY_INLINE Floats values(std::size_t k) const {
-      const WordTag words;
       std::uint32_t bits;
       std::memcpy(&bits, payload_ + k / 32 * 4, sizeof bits);
-      // The bit of lane l goes to bit 31 there.
-      const auto shifts =
-          hn::Sub(hn::Set(words, 31U - static_cast<std::uint32_t>(k % 32)), hn::Iota(words, 0));
-      const auto sign = hn::And(hn::Shl(hn::Set(words, bits), shifts), hn::Set(words, 0x80000000U));
+      const auto sign = sign_lanes(bits, k % 32);
       return hn::BitCast(FloatTag(), hn::Xor(scale_, sign));
     }
 

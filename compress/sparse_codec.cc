@@ -91,12 +91,8 @@ void encode_body(const BlockEntries& entries, Bytes& body) {
   for (std::size_t group = 0; group < groups_of(count); ++group) {
     const std::size_t begin = group * kBlock;
     const auto values = std::span(entries.values).subspan(begin, std::min(kBlock, count - begin));
-    std::uint32_t largest = 0;
-    for (const float value : values) {
-      largest = std::max(largest, element::magnitude_bits(value));
-    }
-    const std::uint16_t scale = element::int8_scale(largest);
-    std::memcpy(body.data() + shape.scales_at + 2 * group, &scale, sizeof scale);
+    const std::uint16_t scale = element::int8_scale(largest_magnitude(values));
+    store_value(body.data() + shape.scales_at + 2 * group, scale);
     const float inverse = element::int8_inverse(scale);
     std::byte* out = body.data() + shape.values_at + begin;
     for (std::size_t k = 0; k < values.size(); ++k) {
@@ -105,21 +101,20 @@ void encode_body(const BlockEntries& entries, Bytes& body) {
   }
 }
 
-// A checked body.
+// The parts of a body.
 struct SparseFrame {
-  std::size_t start = 0;  // of the frame, in the vector
   std::span<const std::byte> counts;
   std::span<const std::byte> scales;
   std::span<const std::byte> indices;
   std::span<const std::byte> values;
 
-  // visit(index in the vector, value).
+  // visit(index in the frame, value).
   template <typename Visit>
   void for_each(Visit visit) const {
     std::size_t entry = 0;
     float scale = 0.0F;
     for (std::size_t block = 0; block < counts.size(); ++block) {
-      const std::size_t first = start + block * kBlock;
+      const std::size_t first = block * kBlock;
       for (std::size_t k = 0; k < static_cast<std::size_t>(counts[block]); ++k, ++entry) {
         if (entry % kBlock == 0) {
           scale = scale_of(entry / kBlock);
@@ -131,21 +126,13 @@ struct SparseFrame {
   }
 
   float scale_of(std::size_t group) const {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, scales.data() + 2 * group, sizeof bits);
-    return element::float_of_bf16(bits);
+    return element::float_of_bf16(load_value<std::uint16_t>(scales.data() + 2 * group));
   }
 };
 
-Error malformed(const char* why) {
-  return make_error(ErrorCode::kMalformed, "decode failed: %s", why);
-}
-
 bool are_scales(std::span<const std::byte> scales) {
   for (std::size_t at = 0; at < scales.size(); at += 2) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, scales.data() + at, sizeof bits);
-    if (!element::is_scale(bits)) {
+    if (!element::is_scale(load_value<std::uint16_t>(scales.data() + at))) {
       return false;
     }
   }
@@ -171,65 +158,44 @@ bool are_indices(const SparseFrame& frame, std::size_t count) {
   return true;
 }
 
-Result<SparseFrame> read_frame(const message::VaryingMessage::Frame& source) {
-  const std::size_t blocks = message::blocks_of(source.count);
-  const ByteSpan body = source.body;
-  if (body.empty()) {
-    return SparseFrame{};
-  }
-  if (body.size() < blocks) {
-    return malformed("sparse frame is too short");
-  }
-  SparseFrame frame{.start = source.start, .counts = body.first(blocks)};
-  const std::size_t entries = std::accumulate(
-      frame.counts.begin(), frame.counts.end(), std::size_t{0},
+std::size_t sum_of(std::span<const std::byte> counts) {
+  return std::accumulate(
+      counts.begin(), counts.end(), std::size_t{0},
       [](std::size_t sum, std::byte count) { return sum + static_cast<std::size_t>(count); });
+}
+
+// Of a body whose counts add up.
+SparseFrame split_body(const varying::Frame& source) {
+  const std::size_t blocks = message::blocks_of(source.count);
+  const std::span counts = source.body.first(blocks);
+  const std::size_t entries = sum_of(counts);
   const BodyShape shape = body_shape(blocks, entries);
-  if (entries == 0 || body.size() != shape.bytes) {
-    return malformed("counts of a sparse frame do not add up");
+  return {.counts = counts,
+          .scales = source.body.subspan(shape.scales_at, shape.indices_at - shape.scales_at),
+          .indices = source.body.subspan(shape.indices_at, entries),
+          .values = source.body.subspan(shape.values_at, entries)};
+}
+
+Result<void> check_body(const varying::Parameters& /*none*/, const varying::Frame& source) {
+  const std::size_t blocks = message::blocks_of(source.count);
+  if (source.body.size() < blocks) {
+    return message::malformed("sparse frame is too short");
   }
-  frame.scales = body.subspan(shape.scales_at, shape.indices_at - shape.scales_at);
-  frame.indices = body.subspan(shape.indices_at, entries);
-  frame.values = body.subspan(shape.values_at, entries);
+  const std::size_t entries = sum_of(source.body.first(blocks));
+  if (entries == 0 || source.body.size() != body_shape(blocks, entries).bytes) {
+    return message::malformed("counts of a sparse frame do not add up");
+  }
+  const SparseFrame frame = split_body(source);
   if (!are_scales(frame.scales)) {
-    return malformed("a scale is out of range");
+    return message::malformed("a scale is out of range");
   }
   if (!are_indices(frame, source.count)) {
-    return malformed("indices do not increase");
+    return message::malformed("indices do not increase");
   }
   if (std::ranges::find(frame.values, std::byte{0x80}) != frame.values.end()) {
-    return malformed("a value of -128");
+    return message::malformed("a value of -128");
   }
-  return frame;
-}
-
-Result<std::vector<SparseFrame>> read_frames(ByteSpan bytes, std::size_t count) {
-  const auto checked = message::check_frames(bytes, CodecId::kTopK, count, kMaxBody);
-  if (!checked.ok()) {
-    return checked.error();
-  }
-  if (checked.value().parameters != message::Parameters{}) {
-    return malformed("top-k has no parameters");
-  }
-  std::vector<SparseFrame> frames;
-  frames.reserve(checked.value().frames.size());
-  for (const message::VaryingMessage::Frame& source : checked.value().frames) {
-    const Result<SparseFrame> frame = read_frame(source);
-    if (!frame.ok()) {
-      return frame.error();
-    }
-    frames.push_back(frame.value());
-  }
-  return frames;
-}
-
-template <typename T>
-void add_frames(std::span<const SparseFrame> frames, T factor, std::span<T> into) {
-  for (const SparseFrame& frame : frames) {
-    frame.for_each([&](std::size_t index, float value) {
-      into[index] = element::add_scaled(into[index], factor, static_cast<T>(value));
-    });
-  }
+  return {};
 }
 
 }  // namespace
@@ -247,21 +213,10 @@ std::size_t TopKCodec::max_bytes(std::size_t count, DType /*type*/) const {
   const std::size_t kept = kept_count(config_.density, count);
   const std::size_t entries =
       config_.selection == TopKConfig::Selection::kDgc ? std::min(dgc_limit(kept), count) : kept;
-  const std::size_t frames = (count + message::kFrameCount - 1) / message::kFrameCount;
+  const std::size_t frames = message::frames_of(count);
   // Each frame may begin a group of values that is not full.
   const std::size_t scales = 2 * (entries / kBlock + std::min(frames, entries));
   return message::max_varying_bytes(count, message::blocks_of(count) + scales + 2 * entries);
-}
-
-std::size_t TopKCodec::encode(ConstVec values, RngKey key, Bytes& out) const {
-  return encode_delta(Delta(values), key, out);
-}
-
-std::size_t TopKCodec::encode_difference(ConstVec values,
-                                         ConstVec base,
-                                         RngKey key,
-                                         Bytes& out) const {
-  return encode_delta(Delta(values, base), key, out);
 }
 
 std::size_t TopKCodec::encode_delta(const Delta& delta, RngKey key, Bytes& out) const {
@@ -284,34 +239,34 @@ std::size_t TopKCodec::encode_delta(const Delta& delta, RngKey key, Bytes& out) 
 }
 
 Result<void> TopKCodec::check(ByteSpan bytes, std::size_t count, DType /*type*/) const {
-  const auto frames = read_frames(bytes, count);
-  return frames.ok() ? Result<void>{} : frames.error();
+  return varying::check(bytes, {id(), count, kMaxBody}, message::check_no_parameters, check_body);
 }
 
 void TopKCodec::add_checked(std::span<const CodecPart> parts, Vec into) const {
-  for (const CodecPart& part : parts) {
-    const auto frames = read_frames(part.bytes, into.count());
-    HOBNOB_CHECK(frames.ok(), "message was not checked");
-    if (into.type() == DType::kFloat32) {
-      add_frames(std::span(frames.value()), static_cast<float>(part.scale), into.as<float>());
-    } else {
-      add_frames(std::span(frames.value()), part.scale, into.as<double>());
-    }
-  }
+  varying::add(parts, into, [](const auto& /*none*/, const auto& source, auto factor, auto target) {
+    split_body(source).for_each([&](std::size_t index, float value) {
+      target[index] =
+          element::add_scaled(target[index], factor, static_cast<decltype(factor)>(value));
+    });
+  });
 }
 
 Result<void> TopKCodec::mark_sent(ByteSpan bytes,
                                   std::size_t count,
                                   std::span<std::uint64_t> mask) const {
   HOBNOB_CHECK(mask.size() == (count + 63) / 64, "a mask of another length");
-  const auto frames = read_frames(bytes, count);
-  if (!frames.ok()) {
-    return frames.error();
+  const Result<void> checked = check(bytes, count, DType::kFloat32);
+  if (!checked.ok()) {
+    return checked.error();
   }
   std::ranges::fill(mask, 0);
-  for (const SparseFrame& frame : frames.value()) {
-    frame.for_each([&](std::size_t index, float value) {
-      mask[index / 64] |= std::uint64_t{value != 0.0F} << index % 64;
+  for (const varying::Frame& source : message::split_frames(bytes, count).frames) {
+    if (source.body.empty()) {
+      continue;
+    }
+    split_body(source).for_each([&](std::size_t index, float value) {
+      const std::size_t place = source.start + index;
+      mask[place / 64] |= std::uint64_t{value != 0.0F} << place % 64;
     });
   }
   return {};

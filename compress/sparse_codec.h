@@ -5,9 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "compress/codec.h"
 #include "compress/top_k_select.h"
-#include "compress/varying_frames.h"
+#include "compress/varying_codec.h"
 
 namespace hobnob {
 
@@ -31,7 +30,7 @@ struct TopKConfig {
 // add 0.06 for every value, and more than the values themselves take at 0.3 % density. Of a block
 // with all 256 chosen the smallest is left out, since counts end at 255. All frames keep int8's
 // rules for scales (FORMAT.md).
-class TopKCodec final : public Codec {
+class TopKCodec final : public VaryingCodec {
  public:
   explicit TopKCodec(const TopKConfig& config = {});
 
@@ -39,12 +38,6 @@ class TopKCodec final : public Codec {
 
   CodecTraits traits() const override;
   std::size_t max_bytes(std::size_t count, DType type) const override;
-  // The key decides where DGC's sample begins.
-  std::size_t encode(ConstVec values, RngKey key, Bytes& out) const override;
-  std::size_t encode_difference(ConstVec values,
-                                ConstVec base,
-                                RngKey key,
-                                Bytes& out) const override;
   Result<void> check(ByteSpan bytes, std::size_t count, DType type) const override;
 
   // Sets bit k of `mask` (64 to a word, ceil(count / 64) words) where a peer who decodes `bytes`
@@ -53,7 +46,8 @@ class TopKCodec final : public Codec {
 
  private:
   void add_checked(std::span<const CodecPart> parts, Vec into) const override;
-  std::size_t encode_delta(const Delta& delta, RngKey key, Bytes& out) const;
+  // The key decides where DGC's sample begins.
+  std::size_t encode_delta(const Delta& delta, RngKey key, Bytes& out) const override;
 
   const TopKConfig config_;
 };

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "compress/element_rules.h"
 #include "compress/rice_code.h"
 #include "compress/top_k_select.h"
-#include "compress/varying_frames.h"
 
 namespace hobnob {
 
@@ -31,11 +29,7 @@ std::uint64_t fixed_point(std::uint32_t magnitude, std::uint32_t largest_exponen
 
 // Of at most 65,536 magnitudes below 2^126, not all zero: their sum is below 2^16 x 2^48.
 float mean_magnitude(std::span<const float> values) {
-  std::uint32_t largest = 0;
-  for (const float value : values) {
-    largest = std::max(largest, element::magnitude_bits(value));
-  }
-  const std::uint32_t exponent = std::max(largest >> 23U, 1U);
+  const std::uint32_t exponent = std::max(largest_magnitude(values) >> 23U, 1U);
   std::uint64_t sum = 0;
   for (const float value : values) {
     sum += fixed_point(element::magnitude_bits(value), exponent);
@@ -71,14 +65,13 @@ void encode_body(const ChosenValues::Frame& chosen, Bytes& body) {
 }
 
 struct TernaryFrame {
-  std::size_t start = 0;  // of the frame, in the vector
   std::size_t count = 0;  // values in the frame
   std::uint32_t entries = 0;
   unsigned parameter = 0;
   float mean = 0.0F;
   ByteSpan bits;
 
-  // visit(index in the vector, value). False when the bits are no encoding.
+  // visit(index in the frame, value). False when the bits are no encoding.
   template <typename Visit>
   bool for_each(Visit visit) const {
     BitReader reader(bits);
@@ -89,67 +82,36 @@ struct TernaryFrame {
       if (!reader.ok()) {
         return false;
       }
-      visit(start + next, is_negative ? -mean : mean);
+      visit(next, is_negative ? -mean : mean);
       ++next;
     }
     return reader.done();
   }
 };
 
-Error malformed(const char* why) {
-  return make_error(ErrorCode::kMalformed, "decode failed: %s", why);
-}
-
-Result<TernaryFrame> read_frame(const message::VaryingMessage::Frame& source) {
-  TernaryFrame frame{.start = source.start, .count = source.count};
-  if (source.body.empty()) {
-    return frame;
-  }
+// Fields of a body that is too short are 0.
+TernaryFrame split_body(const varying::Frame& source) {
   ByteReader reader(source.body);
   const auto head = reader.get<std::uint32_t>();
-  frame.entries = head & 0xffffffU;
-  frame.parameter = head >> 24U;
-  frame.mean = reader.get<float>();
-  frame.bits = reader.rest();
+  const auto mean = reader.get<float>();
+  return {.count = source.count,
+          .entries = head & 0xffffffU,
+          .parameter = head >> 24U,
+          .mean = mean,
+          .bits = reader.rest()};
+}
+
+Result<void> check_body(const varying::Parameters& /*none*/, const varying::Frame& source) {
+  const TernaryFrame frame = split_body(source);
   const std::uint32_t mean = element::bits_of(frame.mean);
-  if (!reader.ok() || frame.entries == 0 || frame.entries > frame.count ||
+  if (source.body.size() < kBodyHeader || frame.entries == 0 || frame.entries > frame.count ||
       frame.parameter > kMaxRiceParameter || mean == 0 || mean >= element::kInt8Poison) {
-    return malformed("head of a ternary frame");
+    return message::malformed("head of a ternary frame");
   }
   if (!frame.for_each([](std::size_t /*index*/, float /*value*/) {})) {
-    return malformed("bits of a ternary frame");
+    return message::malformed("bits of a ternary frame");
   }
-  return frame;
-}
-
-Result<std::vector<TernaryFrame>> read_frames(ByteSpan bytes, std::size_t count) {
-  const auto checked = message::check_frames(bytes, CodecId::kSparseTernary, count, kMaxBody);
-  if (!checked.ok()) {
-    return checked.error();
-  }
-  if (checked.value().parameters != message::Parameters{}) {
-    return malformed("sparse ternary has no parameters");
-  }
-  std::vector<TernaryFrame> frames;
-  frames.reserve(checked.value().frames.size());
-  for (const message::VaryingMessage::Frame& source : checked.value().frames) {
-    const Result<TernaryFrame> frame = read_frame(source);
-    if (!frame.ok()) {
-      return frame.error();
-    }
-    frames.push_back(frame.value());
-  }
-  return frames;
-}
-
-template <typename T>
-void add_frames(std::span<const TernaryFrame> frames, T factor, std::span<T> into) {
-  for (const TernaryFrame& frame : frames) {
-    const bool is_whole = frame.for_each([&](std::size_t index, float value) {
-      into[index] = element::add_scaled(into[index], factor, static_cast<T>(value));
-    });
-    HOBNOB_CHECK(is_whole || frame.entries == 0, "a checked frame changed");
-  }
+  return {};
 }
 
 }  // namespace
@@ -167,7 +129,7 @@ CodecTraits SparseTernaryCodec::traits() const {
 
 std::size_t SparseTernaryCodec::max_bytes(std::size_t count, DType /*type*/) const {
   const std::size_t kept = kept_count(density_, count);
-  const std::size_t frames = (count + message::kFrameCount - 1) / message::kFrameCount;
+  const std::size_t frames = message::frames_of(count);
   // n values in a frame take at most n (log2(65536 / n) + 4) bits. That is concave in n: the most
   // are needed when all frames have as many.
   const std::size_t per_value =
@@ -177,18 +139,7 @@ std::size_t SparseTernaryCodec::max_bytes(std::size_t count, DType /*type*/) con
   return message::max_varying_bytes(count, frames * (kBodyHeader + 1) + kept * per_value / 8);
 }
 
-std::size_t SparseTernaryCodec::encode(ConstVec values, RngKey /*key*/, Bytes& out) const {
-  return encode_delta(Delta(values), out);
-}
-
-std::size_t SparseTernaryCodec::encode_difference(ConstVec values,
-                                                  ConstVec base,
-                                                  RngKey /*key*/,
-                                                  Bytes& out) const {
-  return encode_delta(Delta(values, base), out);
-}
-
-std::size_t SparseTernaryCodec::encode_delta(const Delta& delta, Bytes& out) const {
+std::size_t SparseTernaryCodec::encode_delta(const Delta& delta, RngKey /*key*/, Bytes& out) const {
   const ChosenValues chosen = select_top_k(delta, kept_count(density_, delta.count()));
   message::VaryingWriter writer(id(), delta.count(), {}, out);
   Bytes body;
@@ -203,20 +154,17 @@ std::size_t SparseTernaryCodec::encode_delta(const Delta& delta, Bytes& out) con
 }
 
 Result<void> SparseTernaryCodec::check(ByteSpan bytes, std::size_t count, DType /*type*/) const {
-  const auto frames = read_frames(bytes, count);
-  return frames.ok() ? Result<void>{} : frames.error();
+  return varying::check(bytes, {id(), count, kMaxBody}, message::check_no_parameters, check_body);
 }
 
 void SparseTernaryCodec::add_checked(std::span<const CodecPart> parts, Vec into) const {
-  for (const CodecPart& part : parts) {
-    const auto frames = read_frames(part.bytes, into.count());
-    HOBNOB_CHECK(frames.ok(), "message was not checked");
-    if (into.type() == DType::kFloat32) {
-      add_frames(std::span(frames.value()), static_cast<float>(part.scale), into.as<float>());
-    } else {
-      add_frames(std::span(frames.value()), part.scale, into.as<double>());
-    }
-  }
+  varying::add(parts, into, [](const auto& /*none*/, const auto& source, auto factor, auto target) {
+    const bool is_whole = split_body(source).for_each([&](std::size_t index, float value) {
+      target[index] =
+          element::add_scaled(target[index], factor, static_cast<decltype(factor)>(value));
+    });
+    HOBNOB_CHECK(is_whole, "a checked frame changed");
+  });
 }
 
 }  // namespace hobnob

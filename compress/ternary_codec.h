@@ -1,7 +1,6 @@
 #pragma once
 
-#include "compress/codec.h"
-#include "compress/delta.h"
+#include "compress/varying_codec.h"
 
 namespace hobnob {
 
@@ -14,7 +13,7 @@ namespace hobnob {
 //   u24 values sent, u8 Rice parameter | f32 mean | for each: Rice code of the values skipped, sign
 //
 // 9.1 bits for a value that is sent at 1 % density.
-class SparseTernaryCodec final : public Codec {
+class SparseTernaryCodec final : public VaryingCodec {
  public:
   // Share of the values that is sent, in (0, 1].
   explicit SparseTernaryCodec(double density = 0.01);
@@ -23,16 +22,11 @@ class SparseTernaryCodec final : public Codec {
 
   CodecTraits traits() const override;
   std::size_t max_bytes(std::size_t count, DType type) const override;
-  std::size_t encode(ConstVec values, RngKey key, Bytes& out) const override;
-  std::size_t encode_difference(ConstVec values,
-                                ConstVec base,
-                                RngKey key,
-                                Bytes& out) const override;
   Result<void> check(ByteSpan bytes, std::size_t count, DType type) const override;
 
  private:
   void add_checked(std::span<const CodecPart> parts, Vec into) const override;
-  std::size_t encode_delta(const Delta& delta, Bytes& out) const;
+  std::size_t encode_delta(const Delta& delta, RngKey key, Bytes& out) const override;
 
   const double density_;
 };

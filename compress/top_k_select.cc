@@ -171,11 +171,7 @@ MagnitudeCut exact_cut(const Delta& delta, std::size_t k) {
     std::vector<std::size_t> bins(std::size_t{1} << level.bits);
     for (std::size_t index = 0; index < message::blocks_of(delta.count()); ++index) {
       const std::array<float, kBlock> block = block_of(delta, index);
-      std::uint32_t largest = 0;
-      for (const float value : block) {
-        largest = std::max(largest, element::magnitude_bits(value));
-      }
-      if (largest >= element::kInt8Poison) {
+      if (largest_magnitude(block) >= element::kInt8Poison) {
         continue;
       }
       for (const float value : block) {

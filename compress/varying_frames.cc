@@ -1,37 +1,11 @@
 #include "compress/varying_frames.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
-
-#include "runtime/base/hash.h"
 
 namespace hobnob::message {
 
 namespace {
-
-// Offsets of the header (FORMAT.md) and of a frame's.
-constexpr std::size_t kTotalAt = 24;
-constexpr std::size_t kParametersAt = 32;
-constexpr std::size_t kHeaderChecksumAt = 56;
-constexpr std::size_t kPayloadBytesAt = 8;
-constexpr std::size_t kFlagsAt = 12;
-
-template <typename T>
-void store(std::byte* at, T value) {
-  std::memcpy(at, &value, sizeof value);
-}
-
-template <typename T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-Error malformed(const char* why) {
-  return make_error(ErrorCode::kMalformed, "decode failed: %s", why);
-}
 
 // Total and checksum are left to seal().
 void begin_header(CodecId codec, std::size_t count, const Parameters& parameters, std::byte* at) {
@@ -40,17 +14,26 @@ void begin_header(CodecId codec, std::size_t count, const Parameters& parameters
 }
 
 void seal(std::size_t total, std::byte* at) {
-  store(at + kTotalAt, std::uint64_t{total});
-  store(at + kHeaderChecksumAt, hash_bytes({at, kHeaderChecksumAt}));
+  store_value(at + kTotalBytesAt, std::uint64_t{total});
+  store_value(at + kChecksumAt, header_checksum(at));
 }
 
-// The body of the frame at the beginning of `bytes`.
-Result<ByteSpan> check_frame(ByteSpan bytes, std::size_t frame_index, std::size_t max_payload) {
+std::size_t payload_bytes(const std::byte* frame) {
+  return load_value<std::uint32_t>(frame + kPayloadBytesAt);
+}
+
+// With header and padding.
+std::size_t frame_bytes(const std::byte* frame) {
+  return kFrameHeaderBytes + round_up(payload_bytes(frame), kBodyAlign);
+}
+
+// The frame at the beginning of `bytes`.
+Result<void> check_frame(ByteSpan bytes, std::size_t frame_index, std::size_t max_payload) {
   if (bytes.size() < kFrameHeaderBytes) {
     return malformed("message ends before its last frame");
   }
-  const std::size_t payload = load<std::uint32_t>(bytes.data() + kPayloadBytesAt);
-  const std::uint32_t flags = load<std::uint32_t>(bytes.data() + kFlagsAt);
+  const std::size_t payload = payload_bytes(bytes.data());
+  const std::uint32_t flags = frame_flags(bytes.data());
   if (payload > max_payload || round_up(payload, kBodyAlign) > bytes.size() - kFrameHeaderBytes) {
     return malformed("frame is too long");
   }
@@ -63,13 +46,14 @@ Result<ByteSpan> check_frame(ByteSpan bytes, std::size_t frame_index, std::size_
   const ByteSpan body = bytes.subspan(kFrameHeaderBytes, payload);
   const ByteSpan padding =
       bytes.subspan(kFrameHeaderBytes + payload, round_up(payload, kBodyAlign) - payload);
-  if (load<std::uint64_t>(bytes.data()) != frame_checksum(body, frame_index, flags)) {
+  if (load_value<std::uint64_t>(bytes.data() + kFrameChecksumAt) !=
+      frame_checksum(body, frame_index, flags)) {
     return malformed("frame checksum differs");
   }
-  if (std::ranges::any_of(padding, [](std::byte b) { return b != std::byte{0}; })) {
+  if (!is_zero(padding)) {
     return malformed("padding is not zero");
   }
-  return body;
+  return {};
 }
 
 }  // namespace
@@ -91,9 +75,9 @@ void VaryingWriter::append_frame(ByteSpan body, bool has_poison) {
   std::byte* header = out_.data() + at;
   std::ranges::copy(body, header + kFrameHeaderBytes);
   const std::uint32_t flags = (body.empty() ? kZero : 0U) | (has_poison ? kPoison : 0U);
-  store(header, frame_checksum(body, frames_++, flags));
-  store(header + kPayloadBytesAt, static_cast<std::uint32_t>(body.size()));
-  store(header + kFlagsAt, flags);
+  store_value(header + kFrameChecksumAt, frame_checksum(body, frames_++, flags));
+  store_value(header + kPayloadBytesAt, static_cast<std::uint32_t>(body.size()));
+  store_value(header + kFlagsAt, flags);
 }
 
 void VaryingWriter::finish() {
@@ -104,34 +88,53 @@ Result<VaryingMessage> check_frames(ByteSpan bytes,
                                     CodecId codec,
                                     std::size_t count,
                                     std::size_t max_payload) {
-  const std::size_t frames = (count + kFrameCount - 1) / kFrameCount;
-  if (bytes.size() < kHeaderBytes || (bytes.size() - kHeaderBytes) / kFrameHeaderBytes < frames) {
+  if (bytes.size() < kHeaderBytes ||
+      (bytes.size() - kHeaderBytes) / kFrameHeaderBytes < frames_of(count)) {
     return malformed("message is too short");
   }
-  VaryingMessage checked;
-  std::ranges::copy(bytes.subspan(kParametersAt, kParameterBytes), checked.parameters.begin());
+  Parameters parameters;
+  std::ranges::copy(bytes.subspan(kParametersAt, kParameterBytes), parameters.begin());
   // All but the parameters is known beforehand, so one comparison checks it.
   std::array<std::byte, kHeaderBytes> expected;
-  begin_header(codec, count, checked.parameters, expected.data());
+  begin_header(codec, count, parameters, expected.data());
   seal(bytes.size(), expected.data());
   if (!std::ranges::equal(expected, bytes.first(kHeaderBytes))) {
     return malformed("header of another codec, count, length or version");
   }
-  checked.frames.reserve(frames);
-  ByteSpan left = bytes.subspan(kHeaderBytes);
-  for (std::size_t start = 0; start < count; start += kFrameCount) {
-    const Result<ByteSpan> body = check_frame(left, start / kFrameCount, max_payload);
-    if (!body.ok()) {
-      return body.error();
+  std::size_t at = kHeaderBytes;
+  for (std::size_t index = 0; index < frames_of(count); ++index) {
+    const Result<void> frame = check_frame(bytes.subspan(at), index, max_payload);
+    if (!frame.ok()) {
+      return frame.error();
     }
-    checked.frames.push_back(
-        {.body = body.value(), .start = start, .count = std::min(kFrameCount, count - start)});
-    left = left.subspan(kFrameHeaderBytes + round_up(body.value().size(), kBodyAlign));
+    at += frame_bytes(bytes.data() + at);
   }
-  if (!left.empty()) {
+  if (at != bytes.size()) {
     return malformed("bytes after the last frame");
   }
-  return checked;
+  return split_frames(bytes, count);
+}
+
+VaryingMessage split_frames(ByteSpan bytes, std::size_t count) {
+  VaryingMessage message;
+  std::ranges::copy(bytes.subspan(kParametersAt, kParameterBytes), message.parameters.begin());
+  message.frames.reserve(frames_of(count));
+  std::size_t at = kHeaderBytes;
+  for (std::size_t start = 0; start < count; start += kFrameCount) {
+    message.frames.push_back(
+        {.body = bytes.subspan(at + kFrameHeaderBytes, payload_bytes(bytes.data() + at)),
+         .start = start,
+         .count = std::min(kFrameCount, count - start)});
+    at += frame_bytes(bytes.data() + at);
+  }
+  return message;
+}
+
+Result<void> check_no_parameters(const Parameters& parameters) {
+  if (parameters != Parameters{}) {
+    return malformed("parameters that the codec does not have");
+  }
+  return {};
 }
 
 }  // namespace hobnob::message

@@ -46,6 +46,8 @@ struct VaryingMessage {
     ByteSpan body;  // empty: nothing was sent
     std::size_t start = 0;
     std::size_t count = 0;  // values
+
+    std::size_t index() const { return start / kFrameCount; }
   };
 
   Parameters parameters{};
@@ -59,10 +61,16 @@ Result<VaryingMessage> check_frames(ByteSpan bytes,
                                     std::size_t count,
                                     std::size_t max_payload);
 
+// The same of a message that check_frames() took, without looking at checksums again.
+VaryingMessage split_frames(ByteSpan bytes, std::size_t count);
+
+// Ok if there are none.
+Result<void> check_no_parameters(const Parameters& parameters);
+
 // No message is longer.
 constexpr std::size_t max_varying_bytes(std::size_t count, std::size_t payload_of_all_frames) {
-  const std::size_t frames = (count + kFrameCount - 1) / kFrameCount;
-  return kHeaderBytes + frames * (kFrameHeaderBytes + kBodyAlign - 1) + payload_of_all_frames;
+  return kHeaderBytes + frames_of(count) * (kFrameHeaderBytes + kBodyAlign - 1) +
+         payload_of_all_frames;
 }
 
 }  // namespace hobnob::message

@@ -46,7 +46,7 @@ Summary summarize(const MessageReport& message) {
 }
 
 std::string codec_name(const MessageReport& message) {
-  const std::string kind = kind_of(CodecId{message.header.codec});
+  const std::string kind = codec_kind(CodecId{message.header.codec});
   return kind.empty() ? "unknown" : kind;
 }
 

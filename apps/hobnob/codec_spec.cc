@@ -1,18 +1,9 @@
 #include "apps/hobnob/codec_spec.h"
 
-#include <algorithm>
-
 #include "apps/hobnob/spec_text.h"
 #include "runtime/base/object_reader.h"
 
 namespace hobnob {
-
-std::string kind_of(CodecId id) {
-  const auto found = std::ranges::find_if(codec_kinds(), [id](const std::string& kind) {
-    return make_codec(CodecConfig{.kind = kind})->id() == id;
-  });
-  return found == codec_kinds().end() ? "" : *found;
-}
 
 Result<void> read_codec(const Json& json, CodecConfig& codec) {
   ObjectReader reader(json, "gossip.codec");

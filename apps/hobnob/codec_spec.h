@@ -11,9 +11,6 @@
 
 namespace hobnob {
 
-// The first kind whose messages bear the id; empty for none.
-std::string kind_of(CodecId id);
-
 // The object gossip.codec of a job.
 Result<void> read_codec(const Json& json, CodecConfig& codec);
 Json write_codec(const CodecConfig& codec);

@@ -36,6 +36,24 @@ inline std::string_view as_text(ByteSpan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// One value from or to bytes that need no alignment.
+template <typename T>
+
+requires std::is_arithmetic_v<T>
+
+    T load_value(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <typename T>
+requires std::is_arithmetic_v<T>
+
+void store_value(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
 // Appends to a vector it does not own.
 class ByteWriter {
  public:

@@ -28,6 +28,13 @@ class WatchedCodec final : public Codec {
     return inner_->encode(values, key, out);
   }
 
+  std::size_t encode_difference(ConstVec values,
+                                ConstVec base,
+                                RngKey key,
+                                Bytes& out) const override {
+    return inner_->encode_difference(values, base, key, out);
+  }
+
   std::size_t encode_advance(ConstVec values, Vec hat, RngKey key, Bytes& out) const override {
     const auto x = values.as<float>();
     const auto y = hat.as<float>();

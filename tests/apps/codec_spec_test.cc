@@ -74,9 +74,9 @@ TEST(CodecSpec, EveryKindIsCompared) {
 TEST(CodecSpec, EveryIdHasAKind) {
   for (unsigned id = 0; id < 256; ++id) {
     const auto codec = make_codec(static_cast<CodecId>(id));
-    EXPECT_EQ(codec.ok(), !kind_of(static_cast<CodecId>(id)).empty()) << id;
+    EXPECT_EQ(codec.ok(), !codec_kind(static_cast<CodecId>(id)).empty()) << id;
   }
-  EXPECT_EQ(kind_of(CodecId::kInt8), "int8");
+  EXPECT_EQ(codec_kind(CodecId::kInt8), "int8");
 }
 
 }  // namespace

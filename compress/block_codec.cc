@@ -55,7 +55,7 @@ struct BlockCodec::Place {
 };
 
 std::size_t BlockCodec::max_bytes(std::size_t count, DType /*type*/) const {
-  return message::message_bytes(format_.layout, count);
+  return message::message_bytes(format_.layout.block, count);
 }
 
 std::size_t BlockCodec::encode(ConstVec values, RngKey key, Bytes& out) const {
@@ -72,7 +72,7 @@ std::size_t BlockCodec::encode_difference(ConstVec values,
 std::size_t BlockCodec::encode_advance(ConstVec values, Vec hat, RngKey key, Bytes& out) const {
   // Without scales nothing marks the blocks to which a decoder adds nothing, so one pass cannot
   // leave the same bits.
-  if (format_.layout.block_scales == 0) {
+  if (format_.layout.block.scales == 0) {
     return Codec::encode_advance(values, hat, key, out);
   }
   const ConstVec base = hat;
@@ -90,14 +90,14 @@ std::size_t BlockCodec::encode_any(
 
 template <typename T>
 std::size_t BlockCodec::encode_all(const Input<T>& input, RngKey key, Bytes& out) const {
-  out.reserve(out.size() + message::message_bytes(format_.layout, input.count));
+  out.reserve(out.size() + message::message_bytes(format_.layout.block, input.count));
   out.resize(out.size() + message::kHeaderBytes);
   message::write_header(format_.layout, input.count,
                         out.data() + out.size() - message::kHeaderBytes);
   std::size_t poisoned = 0;
   for (std::size_t start = 0; start < input.count; start += message::kFrameCount) {
     const std::size_t count = std::min(message::kFrameCount, input.count - start);
-    const Place place{.shape = message::frame_shape(format_.layout, count),
+    const Place place{.shape = message::frame_shape(format_.layout.block, count),
                       .key = philox_key(key),
                       .first_block = start / kBlock};
     // Frame by frame, so that the zeros written here and the bytes read for the checksum stay in
@@ -136,7 +136,7 @@ std::size_t BlockCodec::encode_frame(const Input<T>& input,
     const std::size_t index = done / kBlock;
     const std::size_t count = std::min(kBlock, input.count - done);
     poisoned += encode_block(input.at(done, count),
-                             {.payload = payload + index * format_.layout.block_bytes,
+                             {.payload = payload + index * format_.layout.block.bytes,
                               .scales = body + index * scale_bytes(),
                               .blocks = 1,
                               .key = place.key,
@@ -174,7 +174,7 @@ Result<void> BlockCodec::check(ByteSpan bytes, std::size_t count, DType /*type*/
   const std::byte* at = bytes.data() + message::kHeaderBytes;
   for (std::size_t start = 0; start < count; start += message::kFrameCount) {
     const auto shape =
-        message::frame_shape(format_.layout, std::min(message::kFrameCount, count - start));
+        message::frame_shape(format_.layout.block, std::min(message::kFrameCount, count - start));
     if (!is_frame_valid(shape, at + message::kFrameHeaderBytes)) {
       return make_error(ErrorCode::kMalformed, "decode failed: a scale or value is not finite");
     }
@@ -186,7 +186,7 @@ Result<void> BlockCodec::check(ByteSpan bytes, std::size_t count, DType /*type*/
 bool BlockCodec::is_frame_valid(const message::FrameShape& shape, const std::byte* body) const {
   const std::byte* payload = body + shape.scale_bytes;
   const std::size_t whole = shape.count / kBlock;
-  const std::size_t rest = whole * format_.layout.block_bytes;
+  const std::size_t rest = whole * format_.layout.block.bytes;
   std::array<std::byte, kMaxBlockBytes> last{};
   std::memcpy(last.data(), payload + rest, shape.payload_bytes - rest);
   const bool has_rest = shape.count % kBlock != 0;
@@ -206,8 +206,8 @@ template <typename T>
 void BlockCodec::add_frames(std::span<const CodecPart> parts, std::span<T> into) const {
   std::size_t at = message::kHeaderBytes;
   for (std::size_t start = 0; start < into.size(); start += message::kFrameCount) {
-    const auto shape =
-        message::frame_shape(format_.layout, std::min(message::kFrameCount, into.size() - start));
+    const auto shape = message::frame_shape(format_.layout.block,
+                                            std::min(message::kFrameCount, into.size() - start));
     std::array<ScaledPart, kMaxFused> live;
     std::size_t count = 0;
     for (const CodecPart& part : parts) {
@@ -243,7 +243,7 @@ void BlockCodec::add_frame(std::span<const ScaledPart> parts, std::span<T> into)
     const std::size_t index = done / kBlock;
     const std::span<T> block = into.subspan(done, std::min(kBlock, into.size() - done));
     for (const ScaledPart& part : parts) {
-      add_block<T>({part.payload + index * format_.layout.block_bytes,
+      add_block<T>({part.payload + index * format_.layout.block.bytes,
                     part.scales + index * scale_bytes(), part.scale},
                    block);
     }
@@ -262,10 +262,10 @@ void BlockCodec::add_block(const ScaledPart& part, std::span<T> into) const {
   const DecodeRun::Part whole{.payload = payload.data(), .scales = part.scales};
   format_.kernels->decode_add({.parts = &whole, .into = values.data(), .blocks = 1});
   const auto factor = static_cast<T>(part.scale);
-  const std::size_t run = layout.block_scales == 0 ? kBlock : kBlock / layout.block_scales;
+  const std::size_t run = layout.block.scales == 0 ? kBlock : kBlock / layout.block.scales;
   for (std::size_t k = 0; k < into.size(); ++k) {
     std::uint16_t scale = 1;
-    if (layout.block_scales > 0) {
+    if (layout.block.scales > 0) {
       scale = load_value<std::uint16_t>(part.scales + 2 * (k / run));
     }
     if (scale != 0) {
@@ -276,7 +276,7 @@ void BlockCodec::add_block(const ScaledPart& part, std::span<T> into) const {
 
 // Of the payload of a block with `count` values.
 std::size_t BlockCodec::stored_bytes(std::size_t count) const {
-  const std::size_t block = format_.layout.block_bytes;
+  const std::size_t block = format_.layout.block.bytes;
   return block % kBlock == 0 ? block / kBlock * count : block;
 }
 

@@ -56,7 +56,7 @@ class BlockCodec final : public Codec {
 
   std::size_t stored_bytes(std::size_t count) const;
 
-  std::size_t scale_bytes() const { return 2 * format_.layout.block_scales; }
+  std::size_t scale_bytes() const { return 2 * format_.layout.block.scales; }
 
   const Format format_;
 };

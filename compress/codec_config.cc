@@ -48,35 +48,32 @@ constexpr std::array kKinds = {
 
 struct BlockKind {
   CodecId id;
-  std::size_t block_bytes;
-  std::size_t block_scales;
+  message::BlockShape shape;
   bool unbiased;
   const BlockKernels& (*kernels)();
 };
 
 constexpr std::array kBlockKinds = {
-    BlockKind{CodecId::kFloat32, 1024, 0, false, fp32_kernels},
-    BlockKind{CodecId::kBFloat16, 512, 0, false, bf16_kernels},
-    BlockKind{CodecId::kFloat16, 512, 1, false, fp16_kernels},
-    BlockKind{CodecId::kInt8, 256, 1, false, int8_kernels},
-    BlockKind{CodecId::kQsgd8, 256, 1, true, qsgd8_kernels},
-    BlockKind{CodecId::kInt4, 128, 4, false, int4_kernels},
-    BlockKind{CodecId::kQsgd4, 128, 4, true, qsgd4_kernels},
-    BlockKind{CodecId::kNf4, 128, 4, false, nf4_kernels},
-    BlockKind{CodecId::kLm4, 128, 4, false, lm4_kernels},
-    BlockKind{CodecId::kLog, 128, 4, false, log_kernels},
-    BlockKind{CodecId::kH4, 128, 1, false, h4_kernels},
-    BlockKind{CodecId::kH2, 64, 1, false, h2_kernels},
-    BlockKind{CodecId::kTerngrad, 52, 1, true, terngrad_kernels},
-    BlockKind{CodecId::kSign, 32, 1, false, sign_kernels},
+    BlockKind{CodecId::kFloat32, {1024, 0}, false, fp32_kernels},
+    BlockKind{CodecId::kBFloat16, {512, 0}, false, bf16_kernels},
+    BlockKind{CodecId::kFloat16, {512, 1}, false, fp16_kernels},
+    BlockKind{CodecId::kInt8, {256, 1}, false, int8_kernels},
+    BlockKind{CodecId::kQsgd8, {256, 1}, true, qsgd8_kernels},
+    BlockKind{CodecId::kInt4, {128, 4}, false, int4_kernels},
+    BlockKind{CodecId::kQsgd4, {128, 4}, true, qsgd4_kernels},
+    BlockKind{CodecId::kNf4, {128, 4}, false, nf4_kernels},
+    BlockKind{CodecId::kLm4, {128, 4}, false, lm4_kernels},
+    BlockKind{CodecId::kLog, {128, 4}, false, log_kernels},
+    BlockKind{CodecId::kH4, {128, 1}, false, h4_kernels},
+    BlockKind{CodecId::kH2, {64, 1}, false, h2_kernels},
+    BlockKind{CodecId::kTerngrad, {52, 1}, true, terngrad_kernels},
+    BlockKind{CodecId::kSign, {32, 1}, false, sign_kernels},
 };
 
 std::unique_ptr<Codec> make_block_codec(const BlockKind& kind) {
-  const std::size_t bits = 8 * kind.block_bytes + 16 * kind.block_scales;
+  const std::size_t bits = 8 * kind.shape.bytes + 16 * kind.shape.scales;
   return std::make_unique<BlockCodec>(BlockCodec::Format{
-      .layout = {.codec = kind.id,
-                 .block_bytes = kind.block_bytes,
-                 .block_scales = kind.block_scales},
+      .layout = {.codec = kind.id, .block = kind.shape},
       .traits = {.unbiased = kind.unbiased,
                  .nominal_bits = static_cast<double>(bits) / message::kBlockCount},
       .kernels = &kind.kernels()});

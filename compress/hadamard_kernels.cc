@@ -94,7 +94,7 @@ HWY_INLINE void transform(float* HWY_RESTRICT x) {
 HWY_INLINE void flip_signs(float* HWY_RESTRICT x) {
   const WordTag words;
   for (std::size_t k = 0; k < kBlock; k += hn::Lanes(words)) {
-    const auto sign = sign_lanes(element::kRotationSigns[k / 32], k % 32);
+    const auto sign = sign_lanes(element::rotation_signs(k / 32), k % 32);
     const auto bits = hn::BitCast(words, hn::Load(FloatTag(), x + k));
     hn::Store(hn::BitCast(FloatTag(), hn::Xor(bits, sign)), FloatTag(), x + k);
   }

@@ -1,21 +1,24 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "compress/fixed_rate_rules.h"
 
-// Rules of the rotated codecs. Rotation of a block x (256,): signs flipped where kRotationSigns has
-// a bit (bit e % 32 of word e / 32), then butterflies (a, b) -> (a + b, a - b) of strides 1, 2, 4,
-// ..., 128 in this order, then times 1/16. Its inverse is the same without the signs first, then
+// Rules of the rotated codecs. Rotation of a block x (256,): signs flipped where rotation_signs()
+// has a bit (bit e % 32 of word e / 32), then butterflies (a, b) -> (a + b, a - b) of strides 1, 2,
+// 4, ..., 128 in this order, then times 1/16. Its inverse is the same without the signs first, then
 // the signs.
 
 namespace hobnob::element {
 
-// Fixed, so that nothing need be sent; without them a constant block would become one spike. The
-// low halves of mix64(0), ..., mix64(7).
-inline constexpr std::uint32_t kRotationSigns[8] = {0x7b1dcdafU, 0x89025cc1U, 0x1c9756ceU,
-                                                    0xdb018fedU, 0xe2338acaU, 0xa389c35aU,
-                                                    0xadefe000U, 0x59320dd7U};
+// Fixed, so that nothing need be sent; without them a constant block would become one spike. Word e
+// / 32 for value e: the low half of mix64(e / 32).
+HOBNOB_HOST_DEVICE inline std::uint32_t rotation_signs(std::size_t word) {
+  constexpr std::uint32_t kSigns[8] = {0x7b1dcdafU, 0x89025cc1U, 0x1c9756ceU, 0xdb018fedU,
+                                       0xe2338acaU, 0xa389c35aU, 0xadefe000U, 0x59320dd7U};
+  return kSigns[word];
+}
 
 // 2^117: sums of 256 stay finite, and so do those of a decoder.
 constexpr std::uint32_t kRotationPoison = 0x7a000000U;

@@ -3,14 +3,10 @@
 #include <algorithm>
 
 #include "compress/frame_hash.h"
-#include "runtime/base/hash.h"
 
 namespace hobnob::message {
 
 namespace {
-
-constexpr std::uint8_t kFrameLog2 = 16;
-constexpr std::uint8_t kBlockLog2 = 8;
 
 Result<void> check_frame(const Layout& layout,
                          const FrameShape& shape,
@@ -31,7 +27,7 @@ Result<void> check_frame(const Layout& layout,
   if ((flags & kZero) != 0 && !is_zero(body)) {
     return malformed("frame is flagged zero and is not");
   }
-  const std::size_t scales_end = 2 * layout.block_scales * blocks_of(shape.count);
+  const std::size_t scales_end = 2 * layout.block.scales * blocks_of(shape.count);
   if (!is_zero(body.subspan(scales_end, shape.scale_bytes - scales_end)) ||
       !is_zero(body.subspan(shape.scale_bytes + shape.payload_bytes))) {
     return malformed("padding is not zero");
@@ -54,37 +50,6 @@ bool is_zero(ByteSpan bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-FrameShape frame_shape(const Layout& layout, std::size_t count) {
-  const bool is_per_value = layout.block_bytes % kBlockCount == 0;
-  const std::size_t payload_bytes = is_per_value ? count * (layout.block_bytes / kBlockCount)
-                                                 : blocks_of(count) * layout.block_bytes;
-  return {.count = count,
-          .scale_bytes = round_up(2 * layout.block_scales * blocks_of(count), kScaleAlign),
-          .payload_bytes = payload_bytes,
-          .payload_section = round_up(payload_bytes, kPayloadAlign)};
-}
-
-std::size_t message_bytes(const Layout& layout, std::size_t count) {
-  const std::size_t full = kFrameHeaderBytes + frame_shape(layout, kFrameCount).body_bytes();
-  const std::size_t rest = count % kFrameCount;
-  const std::size_t last =
-      rest == 0 ? 0 : kFrameHeaderBytes + frame_shape(layout, rest).body_bytes();
-  return kHeaderBytes + count / kFrameCount * full + last;
-}
-
-void write_header(const Layout& layout, std::size_t count, std::byte* at) {
-  std::fill_n(at, kHeaderBytes, std::byte{0});
-  store_value(at + kMagicAt, kMagic);
-  store_value(at + kVersionAt, kVersion);
-  store_value(at + kCodecAt, static_cast<std::uint8_t>(layout.codec));
-  store_value(at + kTypeAt, static_cast<std::uint8_t>(layout.type));
-  store_value(at + kFrameLog2At, kFrameLog2);
-  store_value(at + kBlockLog2At, kBlockLog2);
-  store_value(at + kCountAt, std::uint64_t{count});
-  store_value(at + kTotalBytesAt, std::uint64_t{message_bytes(layout, count)});
-  store_value(at + kChecksumAt, header_checksum(at));
-}
-
 void write_frame_header(const FrameShape& shape,
                         std::size_t frame_index,
                         bool has_poison,
@@ -97,7 +62,7 @@ void write_frame_header(const FrameShape& shape,
 }
 
 Result<void> check_message(const Layout& layout, std::size_t count, ByteSpan bytes) {
-  if (bytes.size() != message_bytes(layout, count)) {
+  if (bytes.size() != message_bytes(layout.block, count)) {
     return malformed("message of another length");
   }
   // Codec, type, count, length and the reserved zeros are all known beforehand, so one comparison
@@ -109,7 +74,7 @@ Result<void> check_message(const Layout& layout, std::size_t count, ByteSpan byt
   }
   const std::byte* at = bytes.data() + kHeaderBytes;
   for (std::size_t start = 0; start < count; start += kFrameCount) {
-    const FrameShape shape = frame_shape(layout, std::min(kFrameCount, count - start));
+    const FrameShape shape = frame_shape(layout.block, std::min(kFrameCount, count - start));
     const Result<void> frame = check_frame(layout, shape, start / kFrameCount, at);
     if (!frame.ok()) {
       return frame.error();
@@ -122,10 +87,6 @@ Result<void> check_message(const Layout& layout, std::size_t count, ByteSpan byt
 // Place and flags go into the seed: a frame that moved, or whose flags changed, fails too.
 std::uint64_t frame_checksum(ByteSpan body, std::size_t frame_index, std::uint32_t flags) {
   return frame_hash(body, std::uint64_t{frame_index} << 8U | flags);
-}
-
-std::uint64_t header_checksum(const std::byte* at) {
-  return hash_bytes({at, kChecksumAt});
 }
 
 std::uint32_t frame_flags(const std::byte* at) {

@@ -56,7 +56,8 @@ template <typename Visit>
 void for_each_frame(const message::Layout& layout, std::size_t count, Visit visit) {
   std::size_t at = message::kHeaderBytes;
   for (std::size_t start = 0; start < count; start += message::kFrameCount) {
-    const auto shape = message::frame_shape(layout, std::min(message::kFrameCount, count - start));
+    const auto shape =
+        message::frame_shape(layout.block, std::min(message::kFrameCount, count - start));
     visit(start, shape, at);
     at += message::kFrameHeaderBytes + shape.body_bytes();
   }
@@ -85,7 +86,7 @@ template <typename T>
 std::size_t RawCodec::encode_all(ConstVec values, const ConstVec* base, Bytes& out) const {
   const message::Layout format = layout(values.type());
   const std::size_t begin = out.size();
-  out.resize(begin + message::message_bytes(format, values.count()));
+  out.resize(begin + message::message_bytes(format.block, values.count()));
   std::byte* message = out.data() + begin;
   message::write_header(format, values.count(), message);
   const T* subtracted = base == nullptr ? nullptr : base->as<T>().data();

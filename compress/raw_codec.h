@@ -15,7 +15,7 @@ class RawCodec final : public Codec {
   }
 
   std::size_t max_bytes(std::size_t count, DType type) const override {
-    return message::message_bytes(layout(type), count);
+    return message::message_bytes(layout(type).block, count);
   }
 
   std::size_t encode(ConstVec values, RngKey key, Bytes& out) const override;
@@ -32,8 +32,9 @@ class RawCodec final : public Codec {
   void add_checked(std::span<const CodecPart> parts, Vec into) const override;
 
   static message::Layout layout(DType type) {
-    return {
-        .codec = CodecId::kRaw, .type = type, .block_bytes = message::kBlockCount * bytes_of(type)};
+    return {.codec = CodecId::kRaw,
+            .type = type,
+            .block = {.bytes = message::kBlockCount * bytes_of(type)}};
   }
 };
 

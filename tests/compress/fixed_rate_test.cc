@@ -181,7 +181,7 @@ void rotate(Block& x) {
 
 void flip(Block& x) {
   for (std::size_t k = 0; k < 256; ++k) {
-    if ((element::kRotationSigns[k / 32] >> (k % 32) & 1U) != 0) {
+    if ((element::rotation_signs(k / 32) >> (k % 32) & 1U) != 0) {
       x[k] = -x[k];
     }
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iomanip>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "compress/element_rules.h"
 #include "compress/frame_hash.h"
 #include "runtime/base/hash.h"
+#include "tests/support/codec_golden.h"
 
 namespace hobnob {
 namespace {
@@ -23,14 +23,6 @@ constexpr std::size_t kFrameHeader = 16;
 
 std::unique_ptr<Codec> codec_of(const std::string& kind) {
   return make_codec(CodecConfig{.kind = kind});
-}
-
-std::vector<float> integers(std::size_t count) {
-  std::vector<float> values(count);
-  for (std::size_t k = 0; k < count; ++k) {
-    values[k] = static_cast<float>(static_cast<std::int64_t>(mix64(k) >> 44U) - (1 << 19)) / 1024;
-  }
-  return values;
 }
 
 Bytes encode(const std::string& kind, const std::vector<float>& values) {
@@ -63,33 +55,8 @@ std::string hex(ByteSpan bytes) {
   return text;
 }
 
-// Every codec's bytes and what advancing leaves of the base, over two frames. A new codec appends
-// its row; a changed row is a changed wire format.
-const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kGolden{
-    {"raw", {0x3053fb787a7f8cf0ULL, 0x86a418fd597dd23eULL}},
-    {"fp32", {0x13cf2e54d536162eULL, 0x86a418fd597dd23eULL}},
-    {"bf16", {0x52fda1ba20e2e9deULL, 0xfdda3564a3defc73ULL}},
-    {"int8", {0x72eb06f9551027edULL, 0x66e87e1c6c8de5edULL}},
-    {"fp16", {0x7f76dfa9ecf5a613ULL, 0x8999579d81fd34dcULL}},
-    {"int4", {0x634f4597f1cf141aULL, 0x02ae6cd4c82dedbfULL}},
-    {"nf4", {0x2f36513fd7af9bcaULL, 0x53720f7d9f6fbee3ULL}},
-    {"lm4", {0xc214f3680037861cULL, 0x3389be3034ff04edULL}},
-    {"h4", {0x70ba0600548d354fULL, 0xa42e0db7598942ffULL}},
-    {"h2", {0x10ef12aade7ac1b3ULL, 0x57f38e7e5380dcffULL}},
-    {"sign", {0x8a5c33d1830c751dULL, 0x6a6b5f84895496e3ULL}},
-    {"eq", {0x5417f1c3f3ed24c2ULL, 0xdafee0c9377c2435ULL}},
-    {"top-k", {0xfcf270dc6d33cf47ULL, 0xcac3c5abd67170bbULL}},
-    {"random-k", {0x919d708f65e2e9a9ULL, 0x49fdbe9b48168104ULL}},
-    {"stc", {0xafc5e5b6292db976ULL, 0xdec734aafe43e70aULL}},
-    {"dct-top-k", {0x447d7a111712996cULL, 0x1034ab1ce5606f69ULL}},
-    {"terngrad", {0xb4c99470d7c8ea91ULL, 0x27bc1d33b16a127bULL}},
-    {"log", {0x7930a06112d06ad8ULL, 0xc40d9d0c70deb67cULL}},
-    {"qsgd8", {0xec47d6e91dfda377ULL, 0xa7661128eb46d055ULL}},
-    {"qsgd4", {0xa5775d46048b9897ULL, 0x5cb39b10be22ab9cULL}},
-};
-
 TEST(Format, HashesOfBytesAndStateAreGolden) {
-  const auto values = integers(70000);
+  const auto values = golden_values(70000);
   for (const std::string& kind : kKinds) {
     Bytes bytes;
     std::vector<float> hat(values.size(), 0.25F);
@@ -97,8 +64,8 @@ TEST(Format, HashesOfBytesAndStateAreGolden) {
                                    {.seed = 1, .stream = 2}, bytes);
     const std::pair<std::uint64_t, std::uint64_t> found{
         hash_bytes(bytes), hash_bytes(std::as_bytes(std::span<const float>(hat)))};
-    const auto golden = kGolden.find(kind);
-    EXPECT_TRUE(golden != kGolden.end() && found == golden->second)
+    const auto golden = kGoldenHashes.find(kind);
+    EXPECT_TRUE(golden != kGoldenHashes.end() && found == golden->second)
         << "{\"" << kind << "\", {0x" << std::hex << std::setw(16) << std::setfill('0')
         << found.first << "ULL, 0x" << std::setw(16) << found.second << "ULL}},";
   }
@@ -130,7 +97,7 @@ TEST(Format, MessageOfNothingIsAHeader) {
 TEST(Format, EveryTruncationIsRefused) {
   for (const std::string& kind : kKinds) {
     const auto codec = codec_of(kind);
-    Bytes bytes = encode(kind, integers(33));
+    Bytes bytes = encode(kind, golden_values(33));
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       // A copy of its own, so that the sanitizer sees reads past the end.
       const Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
@@ -144,7 +111,7 @@ TEST(Format, EveryTruncationIsRefused) {
 TEST(Format, EveryBitFlipIsRefused) {
   for (const std::string& kind : kKinds) {
     const auto codec = codec_of(kind);
-    Bytes bytes = encode(kind, integers(33));
+    Bytes bytes = encode(kind, golden_values(33));
     for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
       bytes[bit / 8] ^= std::byte{1} << (bit % 8);
       EXPECT_TRUE(is_refused(*codec, bytes, 33)) << kind << " bit " << bit;
@@ -156,7 +123,7 @@ TEST(Format, EveryBitFlipIsRefused) {
 
 TEST(Format, AnotherCountOrCodecIsRefused) {
   for (const std::string& kind : kKinds) {
-    const Bytes bytes = encode(kind, integers(33));
+    const Bytes bytes = encode(kind, golden_values(33));
     for (const std::size_t count : {0U, 32U, 34U}) {
       EXPECT_TRUE(is_refused(*codec_of(kind), bytes, count)) << kind;
     }
@@ -167,7 +134,7 @@ TEST(Format, AnotherCountOrCodecIsRefused) {
 }
 
 TEST(Format, SwappedFramesAreRefused) {
-  Bytes bytes = encode("bf16", integers(131072));
+  Bytes bytes = encode("bf16", golden_values(131072));
   const auto frame = static_cast<std::ptrdiff_t>((bytes.size() - kHeader) / 2);
   const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(kHeader);
   std::swap_ranges(first, first + frame, first + frame);
@@ -178,7 +145,7 @@ TEST(Format, ScalesOutsideTheirRangeAreRefused) {
   const auto codec = codec_of("int8");
   // Infinity, NaN, negative, 2^120, below 2^-100.
   for (const unsigned scale : {0x7f80U, 0x7fc0U, 0xbf80U, 0x7b80U, 0x0d7fU, 0x8000U}) {
-    Bytes bytes = encode("int8", integers(33));
+    Bytes bytes = encode("int8", golden_values(33));
     bytes[kHeader + kFrameHeader] = static_cast<std::byte>(scale & 0xffU);
     bytes[kHeader + kFrameHeader + 1] = static_cast<std::byte>(scale >> 8U);
     seal_frame(bytes);
@@ -188,7 +155,7 @@ TEST(Format, ScalesOutsideTheirRangeAreRefused) {
 
 TEST(Format, ValuesThatAreNotFiniteAreRefused) {
   for (const std::string kind : {"raw", "fp32", "bf16"}) {
-    Bytes bytes = encode(kind, integers(33));
+    Bytes bytes = encode(kind, golden_values(33));
     const std::size_t width = kind == "bf16" ? 2 : 4;
     bytes[kHeader + kFrameHeader + width - 1] = std::byte{0x7f};
     bytes[kHeader + kFrameHeader + width - 2] = std::byte{0x80};
@@ -203,7 +170,7 @@ TEST(Format, PaddingAndFalseFlagsAreRefused) {
     if (!codec->traits().fixed_length) {
       continue;  // varying_frames_test
     }
-    const Bytes good = encode(kind, integers(33));
+    const Bytes good = encode(kind, golden_values(33));
     Bytes bytes = good;
     seal_frame(bytes);
     EXPECT_EQ(bytes, good);
@@ -221,7 +188,7 @@ TEST(Format, PaddingAndFalseFlagsAreRefused) {
       EXPECT_TRUE(is_refused(*codec, bytes, 33)) << kind << " flags " << flags;
     }
   }
-  Bytes bytes = encode("int8", integers(33));
+  Bytes bytes = encode("int8", golden_values(33));
   bytes[kHeader + kFrameHeader + 2] = std::byte{1};  // beside the only scale
   seal_frame(bytes);
   EXPECT_TRUE(is_refused(*codec_of("int8"), bytes, 33));

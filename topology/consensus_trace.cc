@@ -57,8 +57,11 @@ class LossyRounds {
  public:
   LossyRounds(const Block& start, const TraceConfig& config)
       : unreachable_(config.unreachable),
-        rng_({.seed = config.seed, .stream = 1}),
+        draw_(config.fault_draw),
         weighted_(start.size() / kColumns * kWeighted, 1.0) {
+    if (!draw_) {
+      draw_ = [rng = Rng({.seed = config.seed, .stream = 1})]() mutable { return rng.uniform(); };
+    }
     for (std::size_t row = 0; row < start.size() / kColumns; ++row) {
       std::copy_n(start.begin() + static_cast<std::ptrdiff_t>(row * kColumns), kColumns,
                   weighted_.begin() + static_cast<std::ptrdiff_t>(row * kWeighted));
@@ -68,7 +71,7 @@ class LossyRounds {
   Block next(const SparseMatrix& matrix) {
     std::vector<bool> is_out(matrix.size());
     for (std::size_t peer = 0; peer < matrix.size(); ++peer) {
-      is_out[peer] = rng_.uniform() < unreachable_;
+      is_out[peer] = draw_() < unreachable_;
     }
     weighted_ = apply_with_unreachable(matrix, is_out, weighted_, kWeighted);
     Block x(matrix.size() * kColumns);
@@ -83,7 +86,7 @@ class LossyRounds {
 
  private:
   const double unreachable_;
-  Rng rng_;
+  std::function<double()> draw_;
   Block weighted_;
 };
 

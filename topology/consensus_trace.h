@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct TraceConfig {
   double stop_at = 1e-14;
   // Each peer is unreachable for all of a round with this probability.
   double unreachable = 0.0;
+  // Uniform in [0, 1), one for each peer of each round: it is out when that is below `unreachable`.
+  // Null: from the seed.
+  std::function<double()> fault_draw;
 };
 
 // From round 0 and X_0 ~ N(0, 1), (n, 32); what a round with unreachable peers does is in

@@ -35,7 +35,14 @@ enum class CodecId : std::uint8_t {
   kLog = 17,
   kQsgd8 = 18,
   kQsgd4 = 19,
+  kPowerSgd = 20,
+  kLqSgd = 21,
 };
+
+// Their messages hold two messages of another codec (low_rank_codec.h).
+constexpr bool is_low_rank(CodecId id) {
+  return id == CodecId::kPowerSgd || id == CodecId::kLqSgd;
+}
 
 struct CodecTraits {
   bool exact = false;          // decode(encode(v)) == v in the working precision

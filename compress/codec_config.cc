@@ -7,6 +7,7 @@
 #include "compress/block_codec.h"
 #include "compress/dct_top_k_codec.h"
 #include "compress/entropy_codec.h"
+#include "compress/low_rank_codec.h"
 #include "compress/message.h"
 #include "compress/random_k_codec.h"
 #include "compress/raw_codec.h"
@@ -44,6 +45,8 @@ constexpr std::array kKinds = {
     Kind{"log", CodecId::kLog},
     Kind{"qsgd8", CodecId::kQsgd8},
     Kind{"qsgd4", CodecId::kQsgd4},
+    Kind{"power-sgd", CodecId::kPowerSgd},
+    Kind{"lq-sgd", CodecId::kLqSgd},
 };
 
 struct BlockKind {
@@ -95,6 +98,13 @@ std::unique_ptr<Codec> make(CodecId id, const CodecConfig& config) {
       return std::make_unique<SparseTernaryCodec>(config.density);
     case CodecId::kDctTopK:
       return std::make_unique<DctTopKCodec>(config.kept);
+    case CodecId::kPowerSgd:
+    case CodecId::kLqSgd:
+      return std::make_unique<LowRankCodec>(
+          id,
+          LowRankConfig{.rank = static_cast<std::uint32_t>(config.rank),
+                        .columns = static_cast<std::uint32_t>(config.columns)},
+          make(id == CodecId::kPowerSgd ? CodecId::kBFloat16 : CodecId::kLog, config));
     default:
       return make_block_codec(*std::ranges::find(kBlockKinds, id, &BlockKind::id));
   }
@@ -119,6 +129,9 @@ std::vector<std::string> codec_parameters(const std::string& kind) {
   }
   if (kind == "dct-top-k") {
     return {"kept"};
+  }
+  if (kind == "power-sgd" || kind == "lq-sgd") {
+    return {"rank", "columns"};
   }
   const bool is_sparse = kind == "top-k" || kind == "random-k" || kind == "stc";
   return is_sparse ? std::vector<std::string>{"density"} : std::vector<std::string>{};
@@ -151,6 +164,14 @@ Result<void> validate(const CodecConfig& config) {
   if (config.kept < 1 || config.kept > 64) {
     return make_error(ErrorCode::kInvalidArgument, "gossip.codec.kept: %zu is not in 1 to 64",
                       config.kept);
+  }
+  if (config.rank < 1 || config.rank > LowRankCodec::kMaxRank) {
+    return make_error(ErrorCode::kInvalidArgument, "gossip.codec.rank: %zu is not in 1 to %u",
+                      config.rank, LowRankCodec::kMaxRank);
+  }
+  if (config.columns > LowRankCodec::kMaxColumns) {
+    return make_error(ErrorCode::kInvalidArgument, "gossip.codec.columns: %zu is more than %u",
+                      config.columns, LowRankCodec::kMaxColumns);
   }
   return {};
 }

@@ -21,6 +21,9 @@ struct CodecConfig {
   double density = 0.01;
   // dct-top-k: coefficients sent of each 64.
   std::size_t kept = 32;
+  // power-sgd, lq-sgd: LowRankConfig.
+  std::size_t rank = 4;
+  std::size_t columns = 0;
 };
 
 // Of one codec, or "".
@@ -29,7 +32,8 @@ std::string codec_kind(CodecId id);
 // All names.
 const std::vector<std::string>& codec_kinds();
 
-// The fields beside `block` that a kind reads: step, rounding, density, kept.
+// The fields beside `block` that a kind reads: step, rounding, density, kept, rank,
+// columns.
 std::vector<std::string> codec_parameters(const std::string& kind);
 
 Result<void> validate(const CodecConfig& config);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compress/low_rank_codec.h"
 #include "compress/varying_frames.h"
 
 namespace hobnob::message {
@@ -56,6 +57,9 @@ std::vector<FrameFields> read_frames(const Codec& codec,
                                      DType type,
                                      ByteSpan bytes) {
   std::vector<FrameFields> frames;
+  if (is_low_rank(codec.id())) {
+    return frames;
+  }
   FrameRule rule;
   std::size_t offset = kHeaderBytes;
   while (count > 0 && bytes.size() - offset >= kFrameHeaderBytes) {
@@ -83,6 +87,15 @@ std::vector<FrameFields> read_frames(const Codec& codec,
 }
 
 void seal(const Codec& codec, std::size_t count, DType type, std::span<std::byte> bytes) {
+  if (const auto* low_rank = dynamic_cast<const LowRankCodec*>(&codec)) {
+    const auto factors = low_rank->split(bytes, count);
+    if (factors.ok() && factors.value().rank > 0) {
+      const std::size_t p = factors.value().p.size();
+      const auto inner = bytes.subspan(kHeaderBytes);
+      seal(low_rank->factor_codec(), factors.value().p_values(), DType::kFloat32, inner.first(p));
+      seal(low_rank->factor_codec(), factors.value().q_values(), DType::kFloat32, inner.subspan(p));
+    }
+  }
   store_value(bytes.data() + kTotalBytesAt, std::uint64_t{bytes.size()});
   store_value(bytes.data() + kChecksumAt, header_checksum(bytes.data()));
   std::size_t index = 0;

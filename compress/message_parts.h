@@ -46,7 +46,8 @@ struct FrameFields {
 
 // The frames of a message with at least a header, in order, up to the first that its header or the
 // end of the bytes leaves no room for. `count` and `type` are the message's; at most
-// bytes.size() / kFrameHeaderBytes frames whatever `count` is.
+// bytes.size() / kFrameHeaderBytes frames whatever `count` is. Messages of low rank hold messages,
+// not frames: none.
 std::vector<FrameFields> read_frames(const Codec& codec,
                                      std::size_t count,
                                      DType type,

@@ -156,7 +156,7 @@ bool is_followed(const MessageReport& report) {
 void diagnose(MessageReport& report, const std::string& why) {
   Diagnosis diagnosis(report.problems);
   diagnose_header(report, diagnosis);
-  if (report.problems.empty()) {
+  if (report.problems.empty() && !is_low_rank(report.codec->id())) {
     diagnose_frames(report, diagnosis);
   }
   if (report.problems.empty()) {  // what only the codec understands

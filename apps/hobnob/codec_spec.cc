@@ -16,8 +16,12 @@ Result<void> read_codec(const Json& json, CodecConfig& codec) {
       codec.rounding = reader.number("rounding", codec.rounding, 0.01, 0.5);
     } else if (name == "density") {
       codec.density = reader.number("density", codec.density, 1e-4, 1.0);
-    } else {
+    } else if (name == "kept") {
       codec.kept = static_cast<std::size_t>(reader.integer("kept", 32, 1, 64));
+    } else if (name == "rank") {
+      codec.rank = static_cast<std::size_t>(reader.integer("rank", 4, 1, 64));
+    } else {
+      codec.columns = static_cast<std::size_t>(reader.integer("columns", 0, 0, 1 << 24));
     }
   }
   return reader.finish();
@@ -26,8 +30,10 @@ Result<void> read_codec(const Json& json, CodecConfig& codec) {
 Json write_codec(const CodecConfig& codec) {
   Json json = Json().set("kind", codec.kind).set("block", static_cast<std::int64_t>(codec.block));
   for (const std::string& name : codec_parameters(codec.kind)) {
-    if (name == "kept") {
-      json.set(name, static_cast<std::int64_t>(codec.kept));
+    if (name == "kept" || name == "rank" || name == "columns") {
+      json.set(name, static_cast<std::int64_t>(name == "kept"   ? codec.kept
+                                               : name == "rank" ? codec.rank
+                                                                : codec.columns));
     } else {
       json.set(name, name == "step"       ? codec.step
                      : name == "rounding" ? codec.rounding
@@ -62,9 +68,10 @@ const std::vector<std::string>& compared_codecs() {
         specs.push_back(kind);
       }
     }
-    for (const char* spec : {"eq:step=0.34", "eq:step=0.5", "eq:step=1", "eq:step=2,rounding=0.4",
-                             "eq:step=3", "top-k:density=0.1", "top-k:density=0.01",
-                             "random-k:density=0.1", "stc:density=0.01", "dct-top-k:kept=32"}) {
+    for (const char* spec :
+         {"eq:step=0.34", "eq:step=0.5", "eq:step=1", "eq:step=2,rounding=0.4", "eq:step=3",
+          "top-k:density=0.1", "top-k:density=0.01", "random-k:density=0.1", "stc:density=0.01",
+          "dct-top-k:kept=32", "power-sgd:rank=4", "lq-sgd:rank=4"}) {
       specs.emplace_back(spec);
     }
     return specs;

@@ -173,7 +173,11 @@ TEST(Codec, FlagsAllZeroFramesAndSkipsThem) {
   for (const std::string& kind : kKinds) {
     const auto codec = codec_of(kind);
     const Bytes bytes = encode(*codec, std::vector<float>(500, 0.0F));
-    EXPECT_EQ(bytes[64 + 12], std::byte{1});
+    if (is_low_rank(codec->id())) {
+      EXPECT_EQ(bytes.size(), 64U) << "no factors";
+    } else {
+      EXPECT_EQ(bytes[64 + 12], std::byte{1});
+    }
     std::vector<float> into(500, -0.0F);
     ASSERT_TRUE(codec->decode_add(bytes, 1.0, std::span<float>(into)).ok());
     EXPECT_TRUE(std::ranges::all_of(into, [](float v) { return std::signbit(v); }));

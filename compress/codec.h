@@ -49,6 +49,8 @@ struct CodecTraits {
   bool unbiased = false;       // the mean over keys of decode(encode(v, key)) is v
   bool fixed_length = true;    // every message of a count has max_bytes()
   double nominal_bits = 32.0;  // per value, scales included
+  // About which share of a difference one message carries; the rest is left to later ones.
+  double carried = 1.0;
 };
 
 // A message, and the factor it is added with.

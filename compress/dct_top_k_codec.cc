@@ -234,7 +234,9 @@ DctTopKCodec::DctTopKCodec(std::size_t kept) : kept_(kept) {
 
 CodecTraits DctTopKCodec::traits() const {
   const BodyShape shape(kBlock, kept_);
-  return {.fixed_length = false, .nominal_bits = 8.0 * static_cast<double>(shape.bytes) / kBlock};
+  return {.fixed_length = false,
+          .nominal_bits = 8.0 * static_cast<double>(shape.bytes) / kBlock,
+          .carried = static_cast<double>(kept_) / 64.0};
 }
 
 std::size_t DctTopKCodec::max_bytes(std::size_t count, DType /*type*/) const {

@@ -113,7 +113,9 @@ LowRankCodec::LowRankCodec(CodecId id, const LowRankConfig& config, std::unique_
 CodecTraits LowRankCodec::traits() const {
   // Of a square of 2^20 values.
   const double share = 2.0 * config_.rank / 1024.0;
-  return {.fixed_length = false, .nominal_bits = share * factors_->traits().nominal_bits};
+  return {.fixed_length = false,
+          .nominal_bits = share * factors_->traits().nominal_bits,
+          .carried = std::min(1.0, 0.01 * config_.rank)};
 }
 
 std::size_t LowRankCodec::factor_bytes(std::size_t values) const {

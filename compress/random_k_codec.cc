@@ -153,7 +153,8 @@ RandomKCodec::RandomKCodec(const RandomKConfig& config) : config_(config) {
 CodecTraits RandomKCodec::traits() const {
   return {.unbiased = config_.is_unbiased,
           .fixed_length = false,
-          .nominal_bits = 16.0 / config_.one_in};
+          .nominal_bits = 16.0 / config_.one_in,
+          .carried = 1.0 / config_.one_in};
 }
 
 std::size_t RandomKCodec::max_bytes(std::size_t count, DType /*type*/) const {

@@ -206,7 +206,9 @@ TopKCodec::TopKCodec(const TopKConfig& config) : config_(config) {
 
 CodecTraits TopKCodec::traits() const {
   const double bits_of_sent = 16.0 + 16.0 / kBlock;
-  return {.fixed_length = false, .nominal_bits = 8.0 / kBlock + config_.density * bits_of_sent};
+  return {.fixed_length = false,
+          .nominal_bits = 8.0 / kBlock + config_.density * bits_of_sent,
+          .carried = config_.density};
 }
 
 std::size_t TopKCodec::max_bytes(std::size_t count, DType /*type*/) const {

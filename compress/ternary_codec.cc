@@ -124,7 +124,7 @@ CodecTraits SparseTernaryCodec::traits() const {
   // Gaps are geometric: their best Rice code is within 0.04 bits of their entropy (Golomb).
   const double p = density_;
   const double entropy = p < 1.0 ? -(p * std::log2(p) + (1.0 - p) * std::log2(1.0 - p)) : 0.0;
-  return {.fixed_length = false, .nominal_bits = entropy + p};
+  return {.fixed_length = false, .nominal_bits = entropy + p, .carried = p};
 }
 
 std::size_t SparseTernaryCodec::max_bytes(std::size_t count, DType /*type*/) const {

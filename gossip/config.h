@@ -70,4 +70,7 @@ struct GossipConfig {
 Result<void> validate(const GossipConfig& config);
 Result<void> validate(const OptimizerConfig& config);
 
+// What a valid configuration is known to do badly, and the remedy; "" otherwise.
+std::string warning(const GossipConfig& config);
+
 }  // namespace hobnob

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/log.h"
 
 namespace hobnob {
@@ -34,8 +35,12 @@ Node::Node(Executor& executor,
       events_(std::move(events)),
       schedule_(make_schedule(config.gossip.topology)),
       trigger_(make_trigger(config.gossip.trigger)),
-      channel_(make_channel(
-          config.gossip.channel, config.gossip.codec, type, config.self.key(), *config.ops)),
+      channel_(make_channel(config.gossip.channel,
+                            config.gossip.codec,
+                            type,
+                            // Another life under the same id draws other noise.
+                            hash3(config.seed, config.self.key(), config.incarnation),
+                            *config.ops)),
       mixer_(make_difference_mixer(config.gossip.gamma,
                                    type,
                                    fragments_.back().offset + fragments_.back().count,

@@ -98,11 +98,21 @@ void print_text(const MessageReport& message, const std::string& name) {
   const Summary sum = summarize(message);
   std::printf("version    %u\ncodec      %s (%u)\ntype       %s\n", header.version,
               codec_name(message).c_str(), header.codec, type_name(message));
-  std::printf("values     %llu in %zu frames of up to %zu, blocks of %zu\n",
-              static_cast<unsigned long long>(header.count), message.frames.size(),
-              message::kFrameCount, message::kBlockCount);
+  if (message.factors) {
+    std::printf("values     %llu as %zu rows of %zu, rank %zu\n",
+                static_cast<unsigned long long>(header.count), message.factors->rows,
+                message.factors->columns, message.factors->rank);
+  } else {
+    std::printf("values     %llu in %zu frames of up to %zu, blocks of %zu\n",
+                static_cast<unsigned long long>(header.count), message.frames.size(),
+                message::kFrameCount, message::kBlockCount);
+  }
   if (header.count > 0) {
     std::printf("bits/value %.3f\n", bits_per_value(message));
+  }
+  if (message.factors) {
+    std::printf("checksums  header %s\n", message.header_checksum_holds ? "ok" : "differs");
+    return;
   }
   std::printf("checksums  header %s, %zu of %zu frames ok\n",
               message.header_checksum_holds ? "ok" : "differs", sum.good_checksums,
@@ -170,6 +180,11 @@ void print_json(const MessageReport& message, const std::string& name) {
       .set("least_scale", static_cast<double>(sum.least_scale))
       .set("largest_scale", static_cast<double>(sum.largest_scale))
       .set("frames", std::move(frames));
+  if (message.factors) {
+    json.set("rank", std::uint64_t{message.factors->rank})
+        .set("rows", std::uint64_t{message.factors->rows})
+        .set("columns", std::uint64_t{message.factors->columns});
+  }
   std::printf("%s\n", json.dump(2).c_str());
 }
 

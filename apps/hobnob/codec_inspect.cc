@@ -195,6 +195,10 @@ MessageReport inspect_message(ByteSpan bytes) {
        message::read_frames(*report.codec, report.header.count, report.type, bytes)) {
     report.frames.push_back(report_frame(fields, report.frames.size(), bytes));
   }
+  if (const auto* low_rank = dynamic_cast<const LowRankCodec*>(report.codec.get())) {
+    const auto factors = low_rank->split(bytes, report.header.count);
+    report.factors = factors.ok() ? std::optional(factors.value()) : std::nullopt;
+  }
   const Result<void> taken = report.codec->check(bytes, report.header.count, report.type);
   if (!taken.ok()) {
     diagnose(report, taken.error().message);

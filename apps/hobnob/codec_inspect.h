@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compress/codec.h"
+#include "compress/low_rank_codec.h"
 #include "compress/message_parts.h"
 
 namespace hobnob {
@@ -37,6 +39,8 @@ struct MessageReport {
   DType type = DType::kFloat32;  // of what it decodes into
   // As far as their headers can be followed; none for a codec that lays them out its own way.
   std::vector<FrameReport> frames;
+  // Of a message of low rank, which has no frames, when its lengths fit.
+  std::optional<LowRankCodec::Factors> factors;
   // Blocks of zeros in frames flagged poison: the poisoned ones, and those that were zeros.
   std::size_t zero_blocks = 0;
   // Empty: a decoder takes the message. The first is the one that matters.

@@ -151,10 +151,10 @@ std::vector<Key> exchange_keys() {
        "eq: of the root mean square; 0.34: 3.6 bits a value, 0.5: 3.1, 1: 2.1, 2: 1.2"},
       {"gossip.codec.rounding", "0.01..0.5", "0.5", "eq: less than 0.5 widens the zero"},
       {"gossip.codec.density", "0.0001..1", "0.01",
-       "top-k, random-k, stc: share of the values sent; they need edges that meet often, and a "
-       "gamma well below 1"},
+       "top-k, random-k, stc: share of the values sent; gamma at most five times that"},
       {"gossip.codec.kept", "1..64", "32", "dct-top-k: coefficients sent of each 64"},
-      {"gossip.codec.rank", "1..64", "4", "power-sgd, lq-sgd: rank of what is sent"},
+      {"gossip.codec.rank", "1..64", "4",
+       "power-sgd, lq-sgd: rank of what is sent; gamma at most 0.05 times that"},
       {"gossip.codec.columns", "0..16777216", "0",
        "power-sgd, lq-sgd: values in a row of the largest layer; 0: a square"},
       {"gossip.codec.block", "256", "256", "values that share a scale"},

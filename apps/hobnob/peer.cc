@@ -279,6 +279,10 @@ Result<int> LivePeer::run() {
   watch_signals();
   log_info("%s listens on %s, status at http://%s/status", plan_.name.c_str(),
            plan_.listen.text().c_str(), http_->endpoint().text().c_str());
+  const std::string warned = warning(plan_.job.gossip);
+  if (plan_.bootstrap.empty() && !warned.empty()) {
+    log_warn("%s", warned.c_str());
+  }
   if (plan_.bootstrap.empty() && plan_.min_peers > 1) {
     log_info("waiting for %u peers; join with: hobnob peer --bootstrap %s", plan_.min_peers,
              plan_.advertise.text().c_str());

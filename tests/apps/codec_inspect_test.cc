@@ -37,6 +37,12 @@ TEST(Inspect, FollowsTheFramesOfEveryCodec) {
       EXPECT_TRUE(report.header_checksum_holds);
       EXPECT_EQ(report.header.count, count);
       EXPECT_EQ(report.header.total_bytes, message.size());
+      if (is_low_rank(report.codec->id())) {
+        EXPECT_TRUE(report.frames.empty());
+        ASSERT_TRUE(report.factors.has_value());
+        EXPECT_GE(report.factors->rows * report.factors->columns, count);
+        continue;
+      }
       ASSERT_EQ(report.frames.size(), (count + 65535) / 65536) << kind << " " << count;
       std::size_t values = 0;
       for (const FrameReport& frame : report.frames) {
@@ -65,6 +71,9 @@ TEST(Inspect, CountsThePoisonedBlocks) {
     values[1499] = std::numeric_limits<float>::infinity();
     const MessageReport report = inspect_message(message_of(kind, values));
     ASSERT_TRUE(report.problems.empty());
+    if (is_low_rank(report.codec->id())) {
+      continue;  // its messages do not say
+    }
     EXPECT_EQ(report.frames[0].fields.flags, message::kPoison) << kind;
     EXPECT_GE(report.zero_blocks, 2U) << kind;  // a sparse codec sends others as zeros too
   }

@@ -223,6 +223,22 @@ TEST(Job, SnapshotWithInt8IsRefusedNamingBothKeys) {
   expect_refused(R"({"gossip": {"channel": "snapshot"}})", {"gossip.codec"});  // int8 by default
 }
 
+TEST(Job, WarnsOfAGammaThatTheCodecCannotCarry) {
+  const auto warned = [](const char* kind, double density, double gamma) {
+    return warning(GossipConfig{.gamma = gamma, .codec = {.kind = kind, .density = density}});
+  };
+  EXPECT_EQ(warned("int8", 0.01, 1.0), "");
+  EXPECT_EQ(warned("eq", 0.01, 1.0), "");
+  EXPECT_EQ(warned("top-k", 0.01, 0.05), "");
+  EXPECT_EQ(warned("power-sgd", 0.01, 0.2), "");
+  const std::string text = warned("top-k", 0.01, 1.0);
+  for (const char* part : {"gossip.gamma 1", "top-k", "to 0.05 or less"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+  EXPECT_NE(warned("stc", 0.1, 1.0), "");
+  EXPECT_NE(warned("power-sgd", 0.01, 1.0), "");
+}
+
 TEST(Job, AQuadraticNeedsItsMatrices) {
   expect_refused(R"({"workload": {"kind": "quadratic"}})", {"workload.curvature"});
   expect_refused(R"({"workload": {"kind": "quadratic", "curvature": [[1, 2]]}})",

@@ -37,6 +37,7 @@ enum class CodecId : std::uint8_t {
   kQsgd4 = 19,
   kPowerSgd = 20,
   kLqSgd = 21,
+  kBinomial = 22,
 };
 
 // Their messages hold two messages of another codec (low_rank_codec.h).

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "compress/binomial_codec.h"
 #include "compress/block_codec.h"
 #include "compress/dct_top_k_codec.h"
 #include "compress/entropy_codec.h"
@@ -47,6 +48,7 @@ constexpr std::array kKinds = {
     Kind{"qsgd4", CodecId::kQsgd4},
     Kind{"power-sgd", CodecId::kPowerSgd},
     Kind{"lq-sgd", CodecId::kLqSgd},
+    Kind{"binomial", CodecId::kBinomial},
 };
 
 struct BlockKind {
@@ -105,6 +107,11 @@ std::unique_ptr<Codec> make(CodecId id, const CodecConfig& config) {
           LowRankConfig{.rank = static_cast<std::uint32_t>(config.rank),
                         .columns = static_cast<std::uint32_t>(config.columns)},
           make(id == CodecId::kPowerSgd ? CodecId::kBFloat16 : CodecId::kLog, config));
+    case CodecId::kBinomial:
+      return std::make_unique<BinomialCodec>(
+          BinomialConfig{.clip = static_cast<float>(config.clip),
+                         .levels = static_cast<std::uint32_t>(config.levels),
+                         .trials = static_cast<std::uint32_t>(config.trials)});
     default:
       return make_block_codec(*std::ranges::find(kBlockKinds, id, &BlockKind::id));
   }
@@ -132,6 +139,9 @@ std::vector<std::string> codec_parameters(const std::string& kind) {
   }
   if (kind == "power-sgd" || kind == "lq-sgd") {
     return {"rank", "columns"};
+  }
+  if (kind == "binomial") {
+    return {"clip", "levels", "trials"};
   }
   const bool is_sparse = kind == "top-k" || kind == "random-k" || kind == "stc";
   return is_sparse ? std::vector<std::string>{"density"} : std::vector<std::string>{};
@@ -172,6 +182,19 @@ Result<void> validate(const CodecConfig& config) {
   if (config.columns > LowRankCodec::kMaxColumns) {
     return make_error(ErrorCode::kInvalidArgument, "gossip.codec.columns: %zu is more than %u",
                       config.columns, LowRankCodec::kMaxColumns);
+  }
+  if (!(config.clip >= 1e-9 && config.clip <= 1e9)) {
+    return make_error(ErrorCode::kInvalidArgument, "gossip.codec.clip: %g is not in 1e-9 to 1e9",
+                      config.clip);
+  }
+  if (config.levels < 1 || config.levels > BinomialCodec::kMaxLevels) {
+    return make_error(ErrorCode::kInvalidArgument, "gossip.codec.levels: %zu is not in 1 to %u",
+                      config.levels, BinomialCodec::kMaxLevels);
+  }
+  if (config.trials % 2 != 0 || config.trials > BinomialCodec::kMaxTrials) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "gossip.codec.trials: %zu is not an even number of at most %u", config.trials,
+                      BinomialCodec::kMaxTrials);
   }
   return {};
 }

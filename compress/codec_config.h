@@ -24,6 +24,10 @@ struct CodecConfig {
   // power-sgd, lq-sgd: LowRankConfig.
   std::size_t rank = 4;
   std::size_t columns = 0;
+  // binomial: BinomialConfig.
+  double clip = 0.01;
+  std::size_t levels = 8;
+  std::size_t trials = 32;
 };
 
 // Of one codec, or "".
@@ -33,7 +37,7 @@ std::string codec_kind(CodecId id);
 const std::vector<std::string>& codec_kinds();
 
 // The fields beside `block` that a kind reads: step, rounding, density, kept, rank,
-// columns.
+// columns, clip, levels, trials.
 std::vector<std::string> codec_parameters(const std::string& kind);
 
 Result<void> validate(const CodecConfig& config);

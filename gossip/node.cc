@@ -39,7 +39,7 @@ Node::Node(Executor& executor,
                             config.gossip.codec,
                             type,
                             // Another life under the same id draws other noise.
-                            hash3(config.seed, config.self.key(), config.incarnation),
+                            hash3(config.noise_seed, config.self.key(), config.incarnation),
                             *config.ops)),
       mixer_(make_difference_mixer(config.gossip.gamma,
                                    type,

@@ -33,6 +33,9 @@ struct NodeConfig {
   std::uint32_t incarnation = 0;  // above that of an earlier life under the same id
   std::uint64_t rounds = 0;
   std::uint64_t seed = 1;
+  // Of what codecs draw. A live peer's is known to itself alone: noise that hides must not be
+  // guessed.
+  std::uint64_t noise_seed = 0;
   GossipConfig gossip;
   MembershipConfig membership;
   const VectorOps* ops = &cpu_vector_ops();  // of the device the parameters are on

@@ -1,5 +1,7 @@
 #include "apps/hobnob/codec_spec.h"
 
+#include <map>
+
 #include "apps/hobnob/spec_text.h"
 #include "runtime/base/object_reader.h"
 
@@ -20,8 +22,14 @@ Result<void> read_codec(const Json& json, CodecConfig& codec) {
       codec.kept = static_cast<std::size_t>(reader.integer("kept", 32, 1, 64));
     } else if (name == "rank") {
       codec.rank = static_cast<std::size_t>(reader.integer("rank", 4, 1, 64));
-    } else {
+    } else if (name == "columns") {
       codec.columns = static_cast<std::size_t>(reader.integer("columns", 0, 0, 1 << 24));
+    } else if (name == "clip") {
+      codec.clip = reader.number("clip", codec.clip, 1e-9, 1e9);
+    } else if (name == "levels") {
+      codec.levels = static_cast<std::size_t>(reader.integer("levels", 8, 1, 1024));
+    } else {
+      codec.trials = static_cast<std::size_t>(reader.integer("trials", 32, 0, 256));
     }
   }
   return reader.finish();
@@ -29,16 +37,17 @@ Result<void> read_codec(const Json& json, CodecConfig& codec) {
 
 Json write_codec(const CodecConfig& codec) {
   Json json = Json().set("kind", codec.kind).set("block", static_cast<std::int64_t>(codec.block));
+  const std::map<std::string, Json> values{{"step", codec.step},
+                                           {"rounding", codec.rounding},
+                                           {"density", codec.density},
+                                           {"kept", static_cast<std::int64_t>(codec.kept)},
+                                           {"rank", static_cast<std::int64_t>(codec.rank)},
+                                           {"columns", static_cast<std::int64_t>(codec.columns)},
+                                           {"clip", codec.clip},
+                                           {"levels", static_cast<std::int64_t>(codec.levels)},
+                                           {"trials", static_cast<std::int64_t>(codec.trials)}};
   for (const std::string& name : codec_parameters(codec.kind)) {
-    if (name == "kept" || name == "rank" || name == "columns") {
-      json.set(name, static_cast<std::int64_t>(name == "kept"   ? codec.kept
-                                               : name == "rank" ? codec.rank
-                                                                : codec.columns));
-    } else {
-      json.set(name, name == "step"       ? codec.step
-                     : name == "rounding" ? codec.rounding
-                                          : codec.density);
-    }
+    json.set(name, values.at(name));
   }
   return json;
 }
@@ -71,7 +80,8 @@ const std::vector<std::string>& compared_codecs() {
     for (const char* spec :
          {"eq:step=0.34", "eq:step=0.5", "eq:step=1", "eq:step=2,rounding=0.4", "eq:step=3",
           "top-k:density=0.1", "top-k:density=0.01", "random-k:density=0.1", "stc:density=0.01",
-          "dct-top-k:kept=32", "power-sgd:rank=4", "lq-sgd:rank=4"}) {
+          "dct-top-k:kept=32", "power-sgd:rank=4", "lq-sgd:rank=4",
+          "binomial:clip=4,levels=32,trials=32"}) {
       specs.emplace_back(spec);
     }
     return specs;

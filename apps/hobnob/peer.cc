@@ -150,6 +150,7 @@ Result<void> LivePeer::open_sockets() {
 
 Result<void> LivePeer::make_core() {
   NodeConfig node = node_config(plan_.job);
+  node.noise_seed = random_word();
   node.self = plan_.id;
   node.name = plan_.name;
   node.address = plan_.advertise;

@@ -44,6 +44,7 @@ inline const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kGol
     {"qsgd8", {0xec47d6e91dfda377ULL, 0xa7661128eb46d055ULL}},
     {"qsgd4", {0xa5775d46048b9897ULL, 0x5cb39b10be22ab9cULL}},
     {"power-sgd", {0x26432d8ca0c57263ULL, 0xf5cc3de4da12ea06ULL}},
+    {"binomial", {0x3c18cf0a294c6257ULL, 0x5a8ffbd70d035fd5ULL}},
     {"lq-sgd", {0x80e16cda83377a45ULL, 0xe8ca5f9b16d88b9fULL}},
 };
 

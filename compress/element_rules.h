@@ -57,6 +57,14 @@ HOBNOB_HOST_DEVICE inline float divide(float a, float b) {
 #endif
 }
 
+HOBNOB_HOST_DEVICE inline double divide(double a, double b) {
+#if defined(__CUDA_ARCH__)
+  return __ddiv_rn(a, b);
+#else
+  return a / b;
+#endif
+}
+
 HOBNOB_HOST_DEVICE inline std::uint32_t bits_of(float value) {
 #if defined(__CUDA_ARCH__)
   return __float_as_uint(value);

@@ -14,17 +14,6 @@ namespace hobnob {
 
 namespace {
 
-// Step, top, a byte of zeros, number of escapes; a byte a middle and two a frequency.
-constexpr std::size_t kMaxModelBytes = 10 + 2 * kMaxLevel + 2 * kRansSymbols;
-
-constexpr std::size_t streams_of(std::size_t count) {
-  return (count + kRansStreamSymbols - 1) / kRansStreamSymbols;
-}
-
-constexpr std::size_t max_body_bytes(std::size_t count) {
-  return kMaxModelBytes + 4 * count + streams_of(count) * (4 + 4 * kRansLanes) + 2 * count;
-}
-
 // Scratch of one frame.
 struct Frame {
   std::vector<float> d;
@@ -249,13 +238,6 @@ CodecTraits EntropyCodec::traits() const {
   return {.fixed_length = false, .nominal_bits = std::max(bits, 0.1)};
 }
 
-std::size_t EntropyCodec::max_bytes(std::size_t count, DType /*type*/) const {
-  const std::size_t whole = count / message::kFrameCount;
-  const std::size_t rest = count % message::kFrameCount;
-  return message::max_varying_bytes(
-      count, whole * max_body_bytes(message::kFrameCount) + (rest == 0 ? 0 : max_body_bytes(rest)));
-}
-
 std::size_t EntropyCodec::encode_delta(const Delta& delta, RngKey /*key*/, Bytes& out) const {
   return encode_all(delta, config_, nullptr, out);
 }
@@ -268,7 +250,7 @@ std::size_t EntropyCodec::encode_advance(ConstVec values,
 }
 
 Result<void> EntropyCodec::check(ByteSpan bytes, std::size_t count, DType /*type*/) const {
-  const std::size_t max_body = max_body_bytes(std::min(count, message::kFrameCount));
+  const std::size_t max_body = entropy::max_body_bytes(std::min(count, message::kFrameCount));
   return varying::check(bytes, {id(), count, max_body}, message::check_no_parameters,
                         [](const varying::Parameters& /*none*/, const varying::Frame& frame) {
                           const Result<ReadBody> body = read_body(frame);

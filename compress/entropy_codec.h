@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compress/quantizer.h"
 #include "compress/varying_codec.h"
 
 namespace hobnob {
@@ -12,6 +13,29 @@ struct EntropyConfig {
   double rounding = 0.5;
 };
 
+namespace entropy {
+
+// Step, top, a byte of zeros, number of escapes; a byte a middle and two a frequency.
+constexpr std::size_t kMaxModelBytes = 10 + 2 * kMaxLevel + 2 * kRansSymbols;
+
+constexpr std::size_t streams_of(std::size_t count) {
+  return (count + kRansStreamSymbols - 1) / kRansStreamSymbols;
+}
+
+// Every value of a frame may be an escape.
+constexpr std::size_t max_body_bytes(std::size_t count) {
+  return kMaxModelBytes + 4 * count + streams_of(count) * (4 + 4 * kRansLanes) + 2 * count;
+}
+
+constexpr std::size_t max_message_bytes(std::size_t count) {
+  const std::size_t whole = count / message::kFrameCount;
+  const std::size_t rest = count % message::kFrameCount;
+  return message::max_varying_bytes(
+      count, whole * max_body_bytes(message::kFrameCount) + (rest == 0 ? 0 : max_body_bytes(rest)));
+}
+
+}  // namespace entropy
+
 // Uniform scalar quantization with entropy coding: each frame has its own step, the levels' middle
 // values and the frequencies of its 2 x 15 + 1 levels and of the escape for those beyond, from a
 // sample, and rANS streams of at most 32,768 symbols. Within 0.25 bits of the rate-distortion bound
@@ -23,7 +47,11 @@ class EntropyCodec final : public VaryingCodec {
   CodecId id() const override { return CodecId::kEntropy; }
 
   CodecTraits traits() const override;
-  std::size_t max_bytes(std::size_t count, DType type) const override;
+
+  std::size_t max_bytes(std::size_t count, DType /*type*/) const override {
+    return entropy::max_message_bytes(count);
+  }
+
   std::size_t encode_advance(ConstVec values, Vec hat, RngKey key, Bytes& out) const override;
   Result<void> check(ByteSpan bytes, std::size_t count, DType type) const override;
 

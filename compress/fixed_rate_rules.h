@@ -26,6 +26,14 @@ HOBNOB_HOST_DEVICE inline float square_root(float value) {
 #endif
 }
 
+HOBNOB_HOST_DEVICE inline double square_root(double value) {
+#if defined(__CUDA_ARCH__)
+  return __dsqrt_rn(value);
+#else
+  return std::sqrt(value);
+#endif
+}
+
 // To the nearest integer, ties to even; |value| < 2^31.
 HOBNOB_HOST_DEVICE inline std::int32_t nearest_int(float value) {
 #if defined(__CUDA_ARCH__)

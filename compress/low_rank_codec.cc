@@ -42,11 +42,10 @@ Factors shape_of(std::size_t count, const LowRankConfig& config) {
 
 void write_header(
     CodecId codec, std::size_t count, const Factors& shape, std::size_t total, std::byte* at) {
-  message::write_header({.codec = codec}, count, at);
-  store_value(at + message::kTotalBytesAt, std::uint64_t{total});
-  store_value(at + kRankAt, static_cast<std::uint32_t>(shape.rank));
-  store_value(at + kColumnsAt, static_cast<std::uint32_t>(shape.columns));
-  store_value(at + message::kChecksumAt, message::header_checksum(at));
+  message::Parameters parameters{};
+  store_value(parameters.data(), static_cast<std::uint32_t>(shape.rank));
+  store_value(parameters.data() + 4, static_cast<std::uint32_t>(shape.columns));
+  message::write_varying_header(codec, count, parameters, total, at);
 }
 
 std::vector<float> decode(const Codec& codec, ByteSpan bytes, std::size_t values) {

@@ -27,6 +27,17 @@ void write_header(const Layout& layout, std::size_t count, std::byte* at) {
   store_value(at + kChecksumAt, header_checksum(at));
 }
 
+void write_varying_header(CodecId codec,
+                          std::size_t count,
+                          const Parameters& parameters,
+                          std::size_t total,
+                          std::byte* at) {
+  write_header({.codec = codec}, count, at);
+  store_value(at + kTotalBytesAt, std::uint64_t{total});
+  std::ranges::copy(parameters, at + kParametersAt);
+  store_value(at + kChecksumAt, header_checksum(at));
+}
+
 std::uint64_t header_checksum(const std::byte* at) {
   return hash_bytes({at, kChecksumAt});
 }

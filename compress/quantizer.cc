@@ -18,14 +18,6 @@
 
 namespace hobnob::quantizer {
 
-// Magnitude in steps, rounded as the rule says, at most kMaxEscapedLevel. `inverse` is 1 / step.
-inline std::int32_t level_of(float value, float inverse, float rounding) {
-  const float steps = element::mul(element::float_of(element::magnitude_bits(value)), inverse);
-  const float bounded = std::min(steps, static_cast<float>(kMaxEscapedLevel));
-  const auto level = static_cast<std::int32_t>(element::add(bounded, rounding));
-  return std::signbit(value) ? -level : level;
-}
-
 struct Task {
   const float* d = nullptr;
   std::size_t count = 0;
@@ -149,93 +141,36 @@ HWY_EXPORT(sum_of_fixed_squares);
 
 namespace {
 
-using quantizer::level_of;
+using level_rules::level_of;
 
-constexpr std::size_t kSampledWhole = 16384;
-constexpr std::size_t kRun = 64;
-constexpr std::size_t kStride = 512;
-
-std::vector<float> sample_of(std::span<const float> d) {
-  if (d.size() < kSampledWhole) {
-    return {d.begin(), d.end()};
-  }
-  std::vector<float> sample;
-  sample.reserve(d.size() / kStride * kRun + kRun);
-  // A run's place within its stride moves, so that no period of the data is missed.
-  for (std::size_t k = 0; k + kStride <= d.size(); k += kStride) {
-    const auto run = d.subspan(k + k / kStride * 5 % 8 * kRun, kRun);
-    sample.insert(sample.end(), run.begin(), run.end());
-  }
-  return sample;
-}
-
-// Root mean square, from integers of at most 18 bits, whose squares' sum a float64 holds exactly in
-// any order.
-float rms_of(std::span<const float> d) {
-  constexpr std::uint32_t kBits = 18;
+float step_of(std::span<const float> d, float rule_step) {
   const std::uint32_t largest = HWY_DYNAMIC_DISPATCH(largest_magnitude)(d.data(), d.size());
-  if (largest < element::kTinyBlock) {
-    return 0.0F;
-  }
-  const float to_fixed = element::fixed_point(largest, kBits);
+  const float to_fixed =
+      element::fixed_point(std::max(largest, element::kTinyBlock), level_rules::kRmsBits);
   const double sum = HWY_DYNAMIC_DISPATCH(sum_of_fixed_squares)(d.data(), d.size(), to_fixed);
-  const auto root = static_cast<float>(std::sqrt(sum / static_cast<double>(d.size())));
-  return element::mul(root, element::inverse_fixed_point(largest, kBits));
+  return level_rules::step_of(sum, d.size(), largest, rule_step);
 }
 
 }  // namespace
 
-std::array<float, kRansSymbols> LevelModel::values() const {
-  std::array<float, kRansSymbols> table{};
-  for (std::uint32_t level = 1; level <= top; ++level) {
-    const float middle = static_cast<float>(128 * (level - 1) + middles[level - 1]) * 0x1p-7F;
-    const float value = element::mul(middle, step);
-    table[kMaxLevel + level] = value;
-    table[kMaxLevel - level] = -value;
-  }
-  return table;
-}
-
 LevelModel fit_levels(std::span<const float> d, const LevelRule& rule) {
-  LevelModel model;
-  model.step = element::mul(rms_of(d), rule.step);
-  if (model.step < element::float_of_bf16(element::kMinScale)) {
-    model.step = 0.0F;
-    return model;
+  const float step = step_of(d, rule.step);
+  if (step == 0.0F) {
+    return {};
   }
-  const std::vector<float> sample = sample_of(d);
-  const float inverse = element::divide(1.0F, model.step);
-  std::array<std::uint32_t, kRansSymbols> counts{};
-  std::array<std::int64_t, kMaxLevel + 1> sums{};  // of magnitudes in 256ths of a step
-  std::array<std::uint32_t, kMaxLevel + 1> both{};
-  for (const float value : sample) {
+  const float inverse = element::divide(1.0F, step);
+  level_rules::LevelCounts counts;
+  for (std::size_t i = 0; i < level_rules::sample_size(d.size()); ++i) {
+    const float value = d[level_rules::sample_index(i, d.size())];
     const std::int32_t level = level_of(value, inverse, rule.rounding);
-    const auto magnitude = static_cast<std::size_t>(std::abs(level));
-    if (magnitude > kMaxLevel) {
-      ++counts[kEscape];
-      continue;
+    const std::uint8_t symbol = level_rules::symbol_of(level, kMaxLevel);
+    ++counts.symbols[symbol];
+    if (symbol != kEscape) {
+      counts.sums[static_cast<std::size_t>(std::abs(level))] +=
+          level_rules::in_256ths(value, inverse);
     }
-    ++counts[static_cast<std::size_t>(kMaxLevel + level)];
-    ++both[magnitude];
-    const float steps = element::mul(element::float_of(element::magnitude_bits(value)), inverse);
-    sums[magnitude] += element::nearest_int(element::mul(steps, 256.0F));
   }
-  std::array<bool, kRansSymbols> is_needed{};
-  is_needed[kEscape] = true;
-  is_needed[kMaxLevel] = true;
-  for (std::uint32_t level = 1; level <= kMaxLevel; ++level) {
-    model.top = both[level] > 0 ? level : model.top;
-  }
-  for (std::uint32_t level = 1; level <= model.top; ++level) {
-    is_needed[kMaxLevel + level] = is_needed[kMaxLevel - level] = true;
-    // The mean of the sample's magnitudes, of 256ths to 128ths.
-    const std::int64_t past =
-        both[level] == 0 ? 256 : sums[level] / both[level] - std::int64_t{256} * (level - 1);
-    model.middles[level - 1] =
-        static_cast<std::uint8_t>(std::clamp<std::int64_t>((past + 1) / 2, 0, 255));
-  }
-  model.frequencies = rans_frequencies(counts, is_needed);
-  return model;
+  return level_rules::model_of(step, counts);
 }
 
 void quantize(std::span<const float> d,
@@ -245,6 +180,7 @@ void quantize(std::span<const float> d,
               std::vector<std::int32_t>& escapes) {
   const float inverse = element::divide(1.0F, model.step);
   const auto top = static_cast<std::int32_t>(model.top);
+  constexpr std::size_t kRun = 64;  // of quantize_runs()
   const std::size_t whole = d.size() / kRun * kRun;
   const std::size_t found = HWY_DYNAMIC_DISPATCH(quantize_runs)({.d = d.data(),
                                                                  .count = whole,
@@ -261,9 +197,8 @@ void quantize(std::span<const float> d,
   }
   for (std::size_t k = whole; k < d.size(); ++k) {
     const std::int32_t level = level_of(d[k], inverse, rounding);
-    const bool is_beyond = std::abs(level) > top;
-    symbols[k] = is_beyond ? kEscape : static_cast<std::uint8_t>(kMaxLevel + level);
-    if (is_beyond) {
+    symbols[k] = level_rules::symbol_of(level, model.top);
+    if (symbols[k] == kEscape) {
       escapes.push_back(level);
     }
   }
@@ -273,7 +208,10 @@ void dequantize(std::span<const std::uint8_t> symbols,
                 const LevelModel& model,
                 std::span<const std::int32_t> escapes,
                 std::span<float> values) {
-  const auto table = model.values();
+  std::array<float, kRansSymbols> table{};
+  for (std::uint32_t symbol = 0; symbol < kEscape; ++symbol) {
+    table[symbol] = level_rules::value_of(model, symbol);
+  }
   HWY_DYNAMIC_DISPATCH(look_up)(symbols.data(), table.data(), values.data(), symbols.size());
   std::size_t next = 0;
   for (std::size_t k = 0; k < symbols.size() && next < escapes.size(); ++k) {

@@ -15,26 +15,6 @@
 
 namespace hobnob::rans {
 
-constexpr std::uint32_t kLow = 1U << 15U;
-constexpr std::uint32_t kBits = 12;
-
-// Of one symbol, for the encoder. Division by the frequency is a multiplication by its reciprocal,
-// exact for states below 2^31 (Alverson, 1991; Giesen's ryg_rans, public domain, has the proof):
-// x / f = (x * reciprocal >> 32) >> shift.
-struct Entry {
-  std::uint32_t reciprocal = 0;
-  // x -> x + start + (x / f) * (4096 - f); f = 1 is start + 4095 and a quotient one too small.
-  std::uint32_t packed = 0;  // start' | complement << 13 | shift << 26
-
-  std::uint32_t start() const { return packed & 0x1fffU; }
-
-  std::uint32_t complement() const { return packed >> 13U & 0x1fffU; }
-
-  std::uint32_t shift() const { return packed >> 26U; }
-};
-
-using Entries = std::array<Entry, kRansSymbols>;
-
 struct EncodeTask {
   const std::uint8_t* symbols = nullptr;
   std::size_t steps = 0;  // of 32 symbols
@@ -84,16 +64,6 @@ inline std::uint16_t load_word(const std::uint16_t* at) {
   return word;
 }
 
-inline std::uint32_t put(std::uint32_t state, const Entry& entry) {
-  const auto high = static_cast<std::uint32_t>(std::uint64_t{state} * entry.reciprocal >> 32U);
-  return state + entry.start() + (high >> entry.shift()) * entry.complement();
-}
-
-// From 4096 - complement: the frequency, also of f = 1.
-inline std::uint32_t emit_limit(const Entry& entry) {
-  return (kRansTotal - entry.complement()) << 19U;
-}
-
 // One symbol; a word goes before `end` when the state is too large.
 inline std::uint32_t put_word(std::uint32_t state, const Entry& entry, std::uint16_t*& end) {
   if (state >= emit_limit(entry)) {
@@ -111,7 +81,7 @@ inline std::uint32_t take(std::uint32_t state,
                           const std::uint16_t*& at,
                           const std::uint16_t* end) {
   const std::uint32_t slot = slots[state & (kRansTotal - 1)];
-  std::uint32_t next = (slot & 0xfffU) * (state >> kBits) + (slot >> 12U & 0xfffU);
+  std::uint32_t next = taken(state, slot);
   if (next < kLow) {
     next = next << 16U | (at < end ? load_word(at) : std::uint16_t{0});
     at += at < end ? 1 : 0;
@@ -252,53 +222,6 @@ namespace hobnob {
 HWY_EXPORT(encode_steps);
 HWY_EXPORT(decode_steps);
 
-namespace {
-
-rans::Entries entries_of(const RansFrequencies& frequencies) {
-  rans::Entries entries{};
-  std::uint32_t start = 0;
-  for (std::uint32_t symbol = 0; symbol < kRansSymbols; ++symbol) {
-    const std::uint32_t f = frequencies[symbol];
-    rans::Entry& entry = entries[symbol];
-    if (f == 1) {
-      entry.reciprocal = ~0U;
-      entry.packed = (start + kRansTotal - 1) | (kRansTotal - 1) << 13U;
-    } else if (f > 1) {
-      const auto shift = static_cast<std::uint32_t>(std::bit_width(f - 1));
-      const std::uint64_t scaled = (std::uint64_t{1} << (shift + 31U)) + f - 1;
-      entry.reciprocal = static_cast<std::uint32_t>(scaled / f);
-      entry.packed = start | (kRansTotal - f) << 13U | (shift - 1) << 26U;
-    }
-    start += f;
-  }
-  return entries;
-}
-
-}  // namespace
-
-RansFrequencies rans_frequencies(const std::array<std::uint32_t, kRansSymbols>& counts,
-                                 const std::array<bool, kRansSymbols>& is_needed) {
-  const std::uint64_t total = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  RansFrequencies frequencies{};
-  std::uint32_t sum = 0;
-  for (std::size_t symbol = 0; symbol < kRansSymbols; ++symbol) {
-    const std::uint64_t share =
-        total == 0 ? 0 : (std::uint64_t{counts[symbol]} * kRansTotal + total / 2) / total;
-    frequencies[symbol] = static_cast<std::uint16_t>(
-        is_needed[symbol] ? std::clamp<std::uint64_t>(share, 1, kRansTotal - 1) : 0);
-    sum += frequencies[symbol];
-  }
-  // What rounding left over or took too much goes to the most frequent, which feels it least.
-  while (sum != kRansTotal) {
-    auto largest = std::ranges::max_element(frequencies);
-    const int missing = static_cast<int>(kRansTotal) - static_cast<int>(sum);
-    const int change = std::max(missing, 1 - static_cast<int>(*largest));
-    *largest = static_cast<std::uint16_t>(*largest + change);
-    sum = static_cast<std::uint32_t>(static_cast<int>(sum) + change);
-  }
-  return frequencies;
-}
-
 bool are_rans_frequencies(const RansFrequencies& frequencies) {
   return std::accumulate(frequencies.begin(), frequencies.end(), 0U) == kRansTotal &&
          std::ranges::max(frequencies) < kRansTotal;
@@ -308,7 +231,7 @@ void rans_encode(std::span<const std::uint8_t> symbols,
                  const RansFrequencies& frequencies,
                  Bytes& out) {
   const std::size_t lanes = rans_lanes(symbols.size());
-  const rans::Entries entries = entries_of(frequencies);
+  const rans::Entries entries = rans::entries_of(frequencies);
   std::array<std::uint32_t, kRansLanes> states;
   states.fill(rans::kLow);
   // A symbol emits one word at most; 8 more for what a vector stores beyond its words.

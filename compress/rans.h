@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "compress/rans_rules.h"
 #include "runtime/base/bytes.h"
 #include "runtime/base/result.h"
 
@@ -16,27 +17,7 @@ namespace hobnob {
 //
 // A stream is: u32 words, `lanes` x u32 first states, words x u16.
 
-constexpr std::uint32_t kRansSymbols = 32;
-constexpr std::uint32_t kRansTotal = 4096;
-constexpr std::size_t kRansLanes = 32;
-// Symbols of one stream: its states cost 128 bytes, its decoder one warp.
-constexpr std::size_t kRansStreamSymbols = 32768;
-
-// Frequencies of all symbols, whose sum is kRansTotal; a symbol with frequency 0 cannot be sent,
-// and none has all.
-using RansFrequencies = std::array<std::uint16_t, kRansSymbols>;
-
-// In proportion to `counts`, but at least 1 where `is_needed`, which two symbols or more are. All
-// counts may be 0. O(symbols).
-RansFrequencies rans_frequencies(const std::array<std::uint32_t, kRansSymbols>& counts,
-                                 const std::array<bool, kRansSymbols>& is_needed);
-
 bool are_rans_frequencies(const RansFrequencies& frequencies);
-
-// 32 lanes where the states' 128 bytes are little beside the symbols, else 4.
-constexpr std::size_t rans_lanes(std::size_t symbols) {
-  return symbols >= 4096 ? kRansLanes : 4;
-}
 
 // No stream of so many symbols is longer.
 constexpr std::size_t max_rans_bytes(std::size_t symbols) {

@@ -7,17 +7,6 @@ namespace hobnob::message {
 
 namespace {
 
-// Total and checksum are left to seal().
-void begin_header(CodecId codec, std::size_t count, const Parameters& parameters, std::byte* at) {
-  write_header({.codec = codec}, count, at);
-  std::ranges::copy(parameters, at + kParametersAt);
-}
-
-void seal(std::size_t total, std::byte* at) {
-  store_value(at + kTotalBytesAt, std::uint64_t{total});
-  store_value(at + kChecksumAt, header_checksum(at));
-}
-
 std::size_t payload_bytes(const std::byte* frame) {
   return load_value<std::uint32_t>(frame + kPayloadBytesAt);
 }
@@ -62,9 +51,8 @@ VaryingWriter::VaryingWriter(CodecId codec,
                              std::size_t count,
                              const Parameters& parameters,
                              Bytes& out)
-    : out_(out), begin_(out.size()) {
+    : codec_(codec), count_(count), parameters_(parameters), out_(out), begin_(out.size()) {
   out_.resize(begin_ + kHeaderBytes);
-  begin_header(codec, count, parameters, out_.data() + begin_);
 }
 
 void VaryingWriter::append_frame(ByteSpan body, bool has_poison) {
@@ -81,7 +69,7 @@ void VaryingWriter::append_frame(ByteSpan body, bool has_poison) {
 }
 
 void VaryingWriter::finish() {
-  seal(out_.size() - begin_, out_.data() + begin_);
+  write_varying_header(codec_, count_, parameters_, out_.size() - begin_, out_.data() + begin_);
 }
 
 Result<VaryingMessage> check_frames(ByteSpan bytes,
@@ -96,8 +84,7 @@ Result<VaryingMessage> check_frames(ByteSpan bytes,
   std::ranges::copy(bytes.subspan(kParametersAt, kParameterBytes), parameters.begin());
   // All but the parameters is known beforehand, so one comparison checks it.
   std::array<std::byte, kHeaderBytes> expected;
-  begin_header(codec, count, parameters, expected.data());
-  seal(bytes.size(), expected.data());
+  write_varying_header(codec, count, parameters, bytes.size(), expected.data());
   if (!std::ranges::equal(expected, bytes.first(kHeaderBytes))) {
     return malformed("header of another codec, count, length or version");
   }

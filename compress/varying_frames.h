@@ -19,10 +19,7 @@
 
 namespace hobnob::message {
 
-constexpr std::size_t kParameterBytes = 24;
 constexpr std::size_t kBodyAlign = 16;
-
-using Parameters = std::array<std::byte, kParameterBytes>;
 
 // Appends one message to `out`: a frame for each 65,536 values (the caller sees to their number),
 // then finish().
@@ -36,6 +33,9 @@ class VaryingWriter {
   void finish();
 
  private:
+  const CodecId codec_;
+  const std::size_t count_;
+  const Parameters parameters_;
   Bytes& out_;
   const std::size_t begin_;
   std::size_t frames_ = 0;

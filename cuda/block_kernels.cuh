@@ -2,10 +2,10 @@
 
 #include <span>
 
-#include "compress/frame_hash_rules.h"
 #include "compress/message_header.h"
 #include "cuda/block_codec.h"
 #include "cuda/block_rules.cuh"
+#include "cuda/frame_hash.cuh"
 
 // Messages of the codecs of fixed length, made and read on the device (FORMAT.md). A block of the
 // grid makes a frame, so that the checksum is read from cache; a warp reads a block of 256.
@@ -135,49 +135,16 @@ __device__ inline bool has_bits(const std::uint32_t* words, std::size_t count) {
   return __syncthreads_or(has ? 1 : 0) != 0;
 }
 
-// frame_hash() of words (count,), in thread 0; the block of the grid together.
-__device__ inline std::uint64_t hash_words(const std::uint32_t* words,
-                                           std::size_t count,
-                                           std::uint64_t seed) {
-  namespace rules = frame_hash_rules;
-  constexpr unsigned kHashWarps = rules::kLanes / kWarpLanes;
-  __shared__ std::uint64_t shares[kHashWarps];
-  const unsigned thread = threadIdx.x;
-  if (thread < rules::kLanes) {  // whole warps
-    std::uint32_t state = rules::start(thread, seed);
-    const std::size_t end = message::round_up(count, rules::kLanes);
-    for (std::size_t k = thread; k < end; k += rules::kLanes) {
-      state = rules::absorb(state, k < count ? words[k] : 0U);
-    }
-    const std::uint32_t other = __shfl_xor_sync(kAllLanes, state, 1);
-    std::uint64_t share = thread % 2 == 0 ? rules::share(thread / 2, state, other) : 0;
-    for (int distance = 16; distance > 0; distance /= 2) {
-      share ^= __shfl_xor_sync(kAllLanes, share, distance);
-    }
-    if (this_lane() == 0) {
-      shares[this_warp()] = share;
-    }
-  }
-  __syncthreads();
-  std::uint64_t all = 0;
-  for (unsigned warp = 0; warp < kHashWarps; ++warp) {
-    all ^= shares[warp];
-  }
-  return rules::finish(all, 4 * count, seed);
-}
-
 __device__ inline void write_frame_header(const Frame& frame, bool has_poison) {
   const auto* body = reinterpret_cast<const std::uint32_t*>(frame.scales());
   const std::size_t words = frame.shape.body_bytes() / 4;
   const bool is_zero = !has_bits(body, words);
   const std::uint32_t flags =
       (is_zero ? message::kZero : 0U) | (has_poison ? message::kPoison : 0U);
-  const std::uint64_t checksum = hash_words(body, words, std::uint64_t{frame.index} << 8U | flags);
+  const std::uint64_t checksum =
+      hash_body(body, 4 * words, std::uint64_t{frame.index} << 8U | flags);
   if (threadIdx.x == 0) {
-    *reinterpret_cast<std::uint64_t*>(frame.header + message::kFrameChecksumAt) = checksum;
-    *reinterpret_cast<std::uint32_t*>(frame.header + message::kPayloadBytesAt) =
-        static_cast<std::uint32_t>(frame.shape.payload_bytes);
-    *reinterpret_cast<std::uint32_t*>(frame.header + message::kFlagsAt) = flags;
+    store_frame_header(frame.header, checksum, frame.shape.payload_bytes, flags);
   }
 }
 

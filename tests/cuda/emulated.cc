@@ -6,6 +6,7 @@
 // clang-format off
 #include "tests/support/simt/cuda.h"
 #include "cuda/block_kernels.cuh"
+#include "cuda/entropy_kernels.cuh"
 
 // clang-format on
 
@@ -33,6 +34,14 @@ bool decode_add_emulated(CodecId codec,
                          std::size_t count,
                          std::uint64_t seed) {
   return gpu::decode_add_with(codec, parts, into, count, launcher(seed));
+}
+
+void encode_emulated(const gpu::EntropyEncodeJob& job, std::uint64_t seed) {
+  launcher(seed)(gpu::entropy_encode_kernel, message::frames_of(job.count), job);
+}
+
+void decode_add_emulated(const gpu::EntropyDecodeJob& job, std::uint64_t seed) {
+  launcher(seed)(gpu::entropy_decode_kernel, message::frames_of(job.count), job);
 }
 
 std::size_t kernel_message_bytes(CodecId codec, std::size_t count) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/block_codec.h"
+#include "cuda/entropy_codec.h"
 
 namespace hobnob {
 
@@ -31,6 +32,9 @@ bool decode_add_emulated(CodecId codec,
                          float* into,
                          std::size_t count,
                          std::uint64_t seed);
+
+void encode_emulated(const gpu::EntropyEncodeJob& job, std::uint64_t seed);
+void decode_add_emulated(const gpu::EntropyDecodeJob& job, std::uint64_t seed);
 
 // Of messages with kernels; 0: the codec has none.
 std::size_t kernel_message_bytes(CodecId codec, std::size_t count);

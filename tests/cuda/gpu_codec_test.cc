@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "compress/entropy_codec.h"
 #include "cuda/block_codec.h"
 #include "cuda/check.h"
+#include "cuda/entropy_codec.h"
 #include "runtime/base/rng.h"
 #include "tests/cuda/emulated.h"
 #include "tests/cuda/kernel_samples.h"
@@ -146,6 +148,122 @@ bool agrees_with_emulation(CodecId codec, const std::vector<float>& values) {
          same_bits(found.hat, expected.hat) && same_bits(device_into.copy(), into);
 }
 
+// eq on the device, with all that its kernels need.
+class EntropyOnDevice {
+ public:
+  explicit EntropyOnDevice(std::size_t count)
+      : count_(count),
+        frames_(message::frames_of(count)),
+        message_(entropy::max_message_bytes(count)),
+        offsets_(frames_ + 1),
+        counters_(2),
+        scratch_(gpu::kEntropyGrid * gpu::kEntropyScratch) {}
+
+  void encode(const float* values, float* hat) {
+    check_cuda(cudaMemsetAsync(offsets_.data(), 0, 8 * (frames_ + 1), nullptr), "zeros");
+    check_cuda(cudaMemsetAsync(counters_.data(), 0, 8, nullptr), "zeros");
+    gpu::encode({.values = values,
+                 .base = hat,
+                 .advance = hat,
+                 .count = count_,
+                 .message = message_.data(),
+                 .offsets = offsets_.data(),
+                 .ticket = counters_.data(),
+                 .poisoned = counters_.data() + 1,
+                 .scratch = scratch_.data()},
+                nullptr);
+  }
+
+  void decode_add(float factor, float* into) {
+    gpu::decode_add({.message = message_.data(),
+                     .offsets = offsets_.data(),
+                     .count = count_,
+                     .factor = factor,
+                     .into = into,
+                     .scratch = scratch_.data()},
+                    nullptr);
+  }
+
+  // Of the message that was encoded; waits for it.
+  std::size_t bytes() const {
+    return frames_ == 0 ? message::kHeaderBytes : offsets_.copy()[frames_];
+  }
+
+  unsigned poisoned() const { return counters_.copy()[1]; }
+
+  std::vector<std::byte> message() const {
+    const std::size_t size = bytes();
+    std::vector<std::byte> whole = message_.copy();
+    whole.resize(size);
+    message::write_varying_header(CodecId::kEntropy, count_, {}, size, whole.data());
+    return whole;
+  }
+
+ private:
+  std::size_t count_;
+  std::size_t frames_;
+  DeviceArray<std::byte> message_;
+  DeviceArray<std::uint64_t> offsets_;
+  DeviceArray<unsigned> counters_;  // ticket, poisoned
+  DeviceArray<std::byte> scratch_;
+};
+
+bool has_golden_entropy() {
+  const std::vector<float> values = golden_values();
+  DeviceArray<float> x(values);
+  DeviceArray<float> hat(std::vector<float>(values.size(), 0.25F));
+  EntropyOnDevice codec(values.size());
+  codec.encode(x.data(), hat.data());
+  const std::vector<float> advanced = hat.copy();
+  const auto golden = kGoldenHashes.at("eq");
+  return hash_bytes(codec.message()) == golden.first &&
+         hash_bytes(std::as_bytes(std::span(advanced))) == golden.second;
+}
+
+bool entropy_agrees_with_emulation(const std::vector<float>& values) {
+  const std::size_t count = values.size();
+  const std::size_t frames = message::frames_of(count);
+  std::vector<float> hat(count, 0.01F);
+  DeviceArray<float> x(values);
+  DeviceArray<float> device_hat(hat);
+  EntropyOnDevice codec(count);
+  codec.encode(x.data(), device_hat.data());
+  check_cuda(cudaDeviceSynchronize(), "encode");
+
+  MessageBuffer message(entropy::max_message_bytes(count));
+  MessageBuffer scratch(2 * gpu::kEntropyScratch);
+  std::vector<std::uint64_t> offsets(frames + 1);
+  unsigned ticket = 0;
+  unsigned poisoned = 0;
+  encode_emulated({.values = values.data(),
+                   .base = hat.data(),
+                   .advance = hat.data(),
+                   .count = count,
+                   .message = message.data(),
+                   .offsets = offsets.data(),
+                   .ticket = &ticket,
+                   .poisoned = &poisoned,
+                   .scratch = scratch.data()},
+                  0);
+  const std::size_t total = frames == 0 ? message::kHeaderBytes : offsets[frames];
+  message::write_varying_header(CodecId::kEntropy, count, {}, total, message.data());
+
+  std::vector<float> into(count, -0.0F);
+  DeviceArray<float> device_into(into);
+  codec.decode_add(0.3F, device_into.data());
+  check_cuda(cudaDeviceSynchronize(), "decode_add");
+  decode_add_emulated({.message = message.data(),
+                       .offsets = offsets.data(),
+                       .count = count,
+                       .factor = 0.3F,
+                       .into = into.data(),
+                       .scratch = scratch.data()},
+                      0);
+  return std::ranges::equal(codec.message(), message.span().first(total)) &&
+         codec.poisoned() == poisoned && same_bits(device_hat.copy(), hat) &&
+         same_bits(device_into.copy(), into);
+}
+
 // Milliseconds of the fastest of ten.
 template <typename Work>
 double time_ms(Work work) {
@@ -231,6 +349,28 @@ class Bench {
     return speed;
   }
 
+  // Its messages are added one by one.
+  Speed entropy_speed() {
+    EntropyOnDevice codec(count_);
+    const double values = 4.0 * static_cast<double>(count_);
+    Speed speed{.kind = "eq"};
+    const double encode_ms = time_ms([&] { codec.encode(x_.data(), nullptr); });
+    const auto size = static_cast<double>(codec.bytes());
+    speed.encode = (values + size) / encode_ms / copy_;
+    DeviceArray<float> hat(count_);
+    check_cuda(cudaMemset(hat.data(), 0, 4 * count_), "zeros");
+    bool is_odd = false;
+    speed.advance = (3 * values + size) / time_ms([&] {
+                      is_odd = !is_odd;
+                      codec.encode(is_odd ? x_.data() : y_.data(), hat.data());
+                    }) /
+                    copy_;
+    codec.encode(x_.data(), nullptr);
+    speed.decode =
+        (2 * values + size) / time_ms([&] { codec.decode_add(0.2F, hat.data()); }) / copy_;
+    return speed;
+  }
+
  private:
   static std::vector<float> noise(std::size_t count, std::uint64_t stream) {
     std::vector<float> values(count);
@@ -265,6 +405,12 @@ int run(bool as_json, std::size_t values) {
     failures += is_good ? 0 : 1;
     std::fprintf(stderr, "%-9s %s\n", codec.kind, is_good ? "same bytes and state" : "DIFFERS");
   }
+  bool is_good = has_golden_entropy();
+  for (const std::vector<float>& sample : kernel_samples()) {
+    is_good = entropy_agrees_with_emulation(sample) && is_good;
+  }
+  failures += is_good ? 0 : 1;
+  std::fprintf(stderr, "%-9s %s\n", "eq", is_good ? "same bytes and state" : "DIFFERS");
   Bench bench(values);
   if (as_json) {
     std::printf(
@@ -279,14 +425,17 @@ int run(bool as_json, std::size_t values) {
         "decode4");
   }
   const char* separator = "";
-  for (const Named& codec : kCodecs) {
-    const Speed s = bench.speed(codec);
+  const auto print = [&](const Speed& s) {
     const char* form = as_json ? "%s{\"codec\":\"%s\",\"encode\":%.3f,\"advance\":%.3f,"
                                  "\"decode\":%.3f,\"decode4\":%.3f}"
                                : "%s%-9s %8.2f %8.2f %8.2f %8.2f\n";
     std::printf(form, separator, s.kind.c_str(), s.encode, s.advance, s.decode, s.decode4);
     separator = as_json ? "," : "";
+  };
+  for (const Named& codec : kCodecs) {
+    print(bench.speed(codec));
   }
+  print(bench.entropy_speed());
   std::printf(as_json ? "]}\n" : "");
   return failures == 0 ? 0 : 1;
 }

@@ -127,4 +127,20 @@ T atomicAdd(T* at, T value) {
   return before;
 }
 
+template <typename T>
+T atomicMax(T* at, T value) {
+  const T before = *at;
+  *at = before < value ? value : before;
+  return before;
+}
+
+template <typename T>
+T atomicOr(T* at, T value) {
+  const T before = *at;
+  *at = before | value;
+  return before;
+}
+
+inline void __threadfence() {}
+
 // NOLINTEND

@@ -104,8 +104,8 @@ std::uint64_t read_places(const std::byte* in, std::size_t kept) {
 // The values of a block, zeros after the last; false when they cannot be sent.
 bool load_block(const Delta& delta, std::size_t start, Block& block) {
   block.fill(0.0F);
-  delta.load(start, std::span(block).first(std::min(kBlock, delta.count() - start)));
-  if (largest_magnitude(block) >= kPoison) {
+  const std::size_t count = std::min(kBlock, delta.count() - start);
+  if (delta.load(start, std::span(block).first(count)) >= kPoison) {
     block.fill(0.0F);
     return false;
   }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,14 +10,8 @@
 
 namespace hobnob {
 
-// Of magnitude_bits().
-inline std::uint32_t largest_magnitude(std::span<const float> values) {
-  std::uint32_t largest = 0;
-  for (const float value : values) {
-    largest = std::max(largest, element::magnitude_bits(value));
-  }
-  return largest;
-}
+// Of magnitude_bits(); 0 of none.
+std::uint32_t largest_magnitude(std::span<const float> values);
 
 // What a codec reads: x, or x - hat, as float32. Borrows float32; float64 is rounded once, after
 // the subtraction, into a copy.
@@ -65,16 +58,8 @@ class Delta {
   // Null when the values are x itself.
   const float* hat() const { return hat_; }
 
-  // Values from `start` on.
-  void load(std::size_t start, std::span<float> out) const {
-    if (hat_ == nullptr) {
-      std::copy_n(x_ + start, out.size(), out.begin());
-      return;
-    }
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      out[k] = element::add(x_[start + k], -hat_[start + k]);
-    }
-  }
+  // Fills `out` with the values from `start` on; returns their largest_magnitude().
+  std::uint32_t load(std::size_t start, std::span<float> out) const;
 
   float at(std::size_t k) const { return hat_ == nullptr ? x_[k] : element::add(x_[k], -hat_[k]); }
 

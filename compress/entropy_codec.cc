@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "compress/element_rules.h"
@@ -17,6 +18,7 @@ namespace {
 // Scratch of one frame.
 struct Frame {
   std::vector<float> d;
+  std::uint32_t largest = 0;  // largest_magnitude() of d
   std::vector<std::uint8_t> symbols;
   std::vector<std::int32_t> escapes;
 };
@@ -25,13 +27,16 @@ struct Frame {
 // many.
 std::size_t load(const Delta& delta, std::size_t start, std::size_t count, Frame& frame) {
   frame.d.resize(count);
+  frame.largest = 0;
   std::size_t poisoned = 0;
   for (std::size_t at = 0; at < count; at += message::kBlockCount) {
     const auto block = std::span(frame.d).subspan(at, std::min(message::kBlockCount, count - at));
-    delta.load(start + at, block);
-    if (largest_magnitude(block) >= kLevelPoison) {
+    const std::uint32_t largest = delta.load(start + at, block);
+    if (largest >= kLevelPoison) {
       ++poisoned;
       std::ranges::fill(block, 0.0F);
+    } else {
+      frame.largest = std::max(frame.largest, largest);
     }
   }
   return poisoned;
@@ -155,32 +160,31 @@ Result<ReadBody> read_body(const varying::Frame& frame) {
   return body;
 }
 
-// Values (count,) of a frame.
-void decode_body(const ReadBody& body, Frame& frame) {
-  const RansDecoder decoder(body.model.frequencies);
-  std::size_t start = 0;
-  for (const ByteSpan stream : body.streams) {
-    const std::size_t count = std::min(kRansStreamSymbols, frame.symbols.size() - start);
-    decoder.decode(stream, std::span(frame.symbols).subspan(start, count));
-    start += count;
-  }
-  dequantize(frame.symbols, body.model, body.escapes, frame.d);
-}
-
+// target (count,) += factor x the values of symbols and escapes.
 template <typename T>
-void add_values(std::span<const float> values, T factor, std::span<T> into) {
-  for (std::size_t k = 0; k < into.size(); ++k) {
-    into[k] = element::add_scaled(into[k], factor, static_cast<T>(values[k]));
+void add_levels(Frame& frame,
+                const LevelModel& model,
+                std::span<const std::int32_t> escapes,
+                T factor,
+                std::span<T> into) {
+  if constexpr (std::is_same_v<T, float>) {
+    add_dequantized(frame.symbols, model, escapes, factor, into);
+  } else {
+    frame.d.resize(into.size());
+    dequantize(frame.symbols, model, escapes, frame.d);
+    for (std::size_t k = 0; k < into.size(); ++k) {
+      into[k] = element::add_scaled(into[k], factor, static_cast<T>(frame.d[k]));
+    }
   }
 }
 
-// Appends the body of frame.d, or nothing when all are 0 or too small; if it appends and `decodes`,
-// frame.d becomes what the body decodes to.
-void encode_body(Frame& frame, const EntropyConfig& config, bool decodes, Bytes& body) {
+// Appends the body of frame.d, or nothing when all are 0 or too small; its levels are then in
+// frame.symbols and frame.escapes.
+LevelModel encode_body(Frame& frame, const EntropyConfig& config, Bytes& body) {
   const LevelRule rule{static_cast<float>(config.step), static_cast<float>(config.rounding)};
-  const LevelModel model = fit_levels(frame.d, rule);
+  const LevelModel model = fit_levels(frame.d, frame.largest, rule);
   if (model.step == 0.0F) {
-    return;
+    return model;
   }
   frame.symbols.resize(frame.d.size());
   frame.escapes.clear();
@@ -190,14 +194,8 @@ void encode_body(Frame& frame, const EntropyConfig& config, bool decodes, Bytes&
   for (const std::int32_t level : frame.escapes) {
     put_escape(level, model.top, writer);
   }
-  const std::span<const std::uint8_t> symbols(frame.symbols);
-  for (std::size_t start = 0; start < symbols.size(); start += kRansStreamSymbols) {
-    const std::size_t count = std::min(kRansStreamSymbols, symbols.size() - start);
-    rans_encode(symbols.subspan(start, count), model.frequencies, body);
-  }
-  if (decodes) {
-    dequantize(frame.symbols, model, frame.escapes, frame.d);
-  }
+  rans_encode(frame.symbols, model.frequencies, body);
+  return model;
 }
 
 // Appends a message, and adds what it decodes to to `advance` (count,) if there is one.
@@ -213,7 +211,7 @@ std::size_t encode_all(const Delta& delta,
     const std::size_t count = std::min(message::kFrameCount, delta.count() - start);
     const std::size_t bad = load(delta, start, count, frame);
     body.clear();
-    encode_body(frame, config, advance != nullptr, body);
+    const LevelModel model = encode_body(frame, config, body);
     writer.append_frame(body, bad > 0);
     poisoned += bad;
     if (advance == nullptr || body.empty()) {
@@ -221,9 +219,9 @@ std::size_t encode_all(const Delta& delta,
     }
     const Vec target = advance->slice(start, count);
     if (target.type() == DType::kFloat32) {
-      add_values(frame.d, 1.0F, target.as<float>());
+      add_levels(frame, model, frame.escapes, 1.0F, target.as<float>());
     } else {
-      add_values(frame.d, 1.0, target.as<double>());
+      add_levels(frame, model, frame.escapes, 1.0, target.as<double>());
     }
   }
   writer.finish();
@@ -261,10 +259,10 @@ Result<void> EntropyCodec::check(ByteSpan bytes, std::size_t count, DType /*type
 void EntropyCodec::add_checked(std::span<const CodecPart> parts, Vec into) const {
   Frame scratch;
   varying::add(parts, into, [&](const auto& /*none*/, const auto& frame, auto factor, auto target) {
-    scratch.d.resize(frame.count);
+    const ReadBody body = read_body(frame).value();
     scratch.symbols.resize(frame.count);
-    decode_body(read_body(frame).value(), scratch);
-    add_values(scratch.d, factor, target);
+    RansDecoder(body.model.frequencies).decode(body.streams, scratch.symbols);
+    add_levels(scratch, body.model, body.escapes, factor, target);
   });
 }
 

@@ -117,6 +117,16 @@ HOBNOB_HOST_DEVICE inline std::uint32_t in_256ths(float value, float inverse) {
   return static_cast<std::uint32_t>(element::nearest_int(element::mul(steps, 256.0F)));
 }
 
+// One value of it.
+inline void count(float value, float inverse, float rounding, LevelCounts& counts) {
+  const std::int32_t level = level_of(value, inverse, rounding);
+  const std::uint8_t symbol = symbol_of(level, kMaxLevel);
+  ++counts.symbols[symbol];
+  if (symbol != kEscape) {
+    counts.sums[static_cast<std::size_t>(level < 0 ? -level : level)] += in_256ths(value, inverse);
+  }
+}
+
 constexpr LevelModel model_of(float step, const LevelCounts& counts) {
   LevelModel model;
   model.step = step;

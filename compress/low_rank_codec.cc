@@ -91,8 +91,7 @@ std::size_t load(const Delta& delta, std::vector<float>& values) {
   for (std::size_t at = 0; at < values.size(); at += message::kBlockCount) {
     const auto block =
         std::span(values).subspan(at, std::min(message::kBlockCount, values.size() - at));
-    delta.load(at, block);
-    if (largest_magnitude(block) >= kPoison) {
+    if (delta.load(at, block) >= kPoison) {
       ++poisoned;
       std::ranges::fill(block, 0.0F);
     }

@@ -13,7 +13,8 @@ namespace hobnob {
 
 // Range asymmetric numeral systems (Duda 1311.2540) with interleaved states (Giesen 1402.3392):
 // state l of `lanes` codes symbols l, l + lanes, ...; 32-bit states in [2^15, 2^31), 16 bits at a
-// time, probabilities in 4096ths. With 32 lanes one warp, or vectors of 8, give the same bytes.
+// time, probabilities in 4096ths. With 32 lanes one warp, or vectors of 8 or 16, give the same
+// bytes.
 //
 // A stream is: u32 words, `lanes` x u32 first states, words x u16.
 
@@ -24,7 +25,7 @@ constexpr std::size_t max_rans_bytes(std::size_t symbols) {
   return 4 + 4 * kRansLanes + 2 * symbols;
 }
 
-// Appends the stream of 1 to kRansStreamSymbols symbols. Thread-safe.
+// Appends the streams of symbols (n,): kRansStreamSymbols each but the last. Thread-safe. O(n).
 void rans_encode(std::span<const std::uint8_t> symbols,
                  const RansFrequencies& frequencies,
                  Bytes& out);
@@ -38,8 +39,9 @@ class RansDecoder {
  public:
   explicit RansDecoder(const RansFrequencies& frequencies);
 
-  // Total: any checked stream gives symbols.
-  void decode(ByteSpan stream, std::span<std::uint8_t> symbols) const;
+  // Symbols (n,) of the streams that rans_encode() makes of n. Total: any checked ones give
+  // symbols.
+  void decode(std::span<const ByteSpan> streams, std::span<std::uint8_t> symbols) const;
 
  private:
   // Slot 0 to 4095 of a state: frequency | slot's place among its symbol's << 12 | symbol << 24.

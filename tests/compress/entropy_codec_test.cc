@@ -77,7 +77,8 @@ TEST(EntropyCodec, StaysNearTheEntropy) {
       std::vector<double> counts(4001);
       for (std::size_t start = 0; start < values.size(); start += 65536) {
         const std::span<const float> frame(values.data() + start, 65536);
-        const LevelModel model = fit_levels(frame, {static_cast<float>(step), 0.5F});
+        const LevelModel model =
+            fit_levels(frame, largest_magnitude(frame), {static_cast<float>(step), 0.5F});
         for (const float value : frame) {
           const double level = std::clamp(std::round(value / model.step), -2000.0F, 2000.0F);
           counts[static_cast<std::size_t>(level + 2000.0)] += 1.0;

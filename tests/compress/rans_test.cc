@@ -57,7 +57,7 @@ TEST(Rans, GivesBackEverySymbolAndTheSameBytesOnEveryInstructionSet) {
         ASSERT_LE(bytes.size(), max_rans_bytes(count));
         ASSERT_EQ(check_rans_stream(bytes, count).value(), bytes.size());
         std::vector<std::uint8_t> decoded(count);
-        RansDecoder(source.frequencies).decode(bytes, decoded);
+        RansDecoder(source.frequencies).decode(std::vector<ByteSpan>{bytes}, decoded);
         ASSERT_EQ(decoded == source.symbols, true) << hwy::TargetName(target);
       }
       hwy::SetSupportedTargetsForTest(0);
@@ -93,7 +93,7 @@ TEST(Rans, DecodesAnythingThatIsNotAStream) {
         wrong[k] = static_cast<std::byte>(hash3(seed, k, 2) & 0xffU);
       }
     }
-    decoder.decode(wrong, decoded);
+    decoder.decode(std::vector<ByteSpan>{wrong}, decoded);
     for (const std::uint8_t symbol : decoded) {
       ASSERT_GT(source.frequencies[symbol], 0);
     }

@@ -11,7 +11,7 @@ namespace {
 
 unsigned grid_of(std::size_t count) {
   return static_cast<unsigned>(
-      std::min<std::size_t>(message::frames_of(count), std::size_t{kEntropyGrid}));
+      std::min<std::size_t>(message::frames_of(count), std::size_t{kFrameGrid}));
 }
 
 }  // namespace

@@ -4,15 +4,12 @@
 #include <cstdint>
 
 #include "cuda/block_codec.h"
+#include "cuda/varying_message.h"
 
 // eq, entropy-coded levels, on the device: the frames and the state of EntropyCodec, bit for bit.
 // Pointers are to device memory, calls are asynchronous on the stream, errors of CUDA are bugs.
 
 namespace hobnob::gpu {
-
-// Blocks of the grid that work side by side; each needs kEntropyScratch bytes.
-constexpr unsigned kEntropyGrid = 264;
-constexpr std::size_t kEntropyScratch = std::size_t{1} << 20U;
 
 struct EntropyEncodeJob {
   const float* values = nullptr;  // (count,)
@@ -21,14 +18,8 @@ struct EntropyEncodeJob {
   std::size_t count = 0;
   float step = 0.5F;  // EntropyConfig
   float rounding = 0.5F;
-  // EntropyCodec::max_bytes(count), 16-byte aligned. The first 64 bytes, the header, are left out:
-  // message::write_varying_header() makes it of the message's length.
-  std::byte* message = nullptr;
-  // (frames + 1,): where each frame begins, and where the message ends. Zeros before.
-  std::uint64_t* offsets = nullptr;
-  unsigned* ticket = nullptr;    // 0 before
-  unsigned* poisoned = nullptr;  // blocks that were sent as zeros are added to it
-  std::byte* scratch = nullptr;  // kEntropyGrid x kEntropyScratch, 16-byte aligned
+  VaryingOut out;
+  std::byte* scratch = nullptr;  // kFrameGrid x kFrameScratch, 16-byte aligned
 };
 
 struct EntropyDecodeJob {

@@ -2,7 +2,7 @@
 
 #include "compress/level_rules.h"
 #include "cuda/entropy_codec.h"
-#include "cuda/frame_hash.cuh"
+#include "cuda/varying_frames.cuh"
 
 // Messages of eq (FORMAT.md), made and read on the device. A block of the grid makes a frame of
 // 65,536 values: all its threads find the step, count a sample and the escapes; a warp codes a
@@ -28,7 +28,7 @@ struct EntropyScratch {
   };
 };
 
-static_assert(sizeof(EntropyScratch) <= kEntropyScratch);
+static_assert(sizeof(EntropyScratch) <= kFrameScratch);
 
 // What the threads of a block share about the frame they encode.
 struct EntropyShared {
@@ -46,7 +46,6 @@ struct EntropyShared {
   unsigned words[kStreams];
   std::size_t head_bytes;
   std::size_t body_bytes;
-  std::uint64_t offset;
 };
 
 // 64-bit integers by CUDA's own name of them.
@@ -375,58 +374,16 @@ __device__ inline float decoded(const FrameInput& input,
                            : level_rules::value_of(shared.model, symbol);
 }
 
-// Copies the frame to where the one before ends. Frames are begun in their order, so that the one
-// before is always being made.
-__device__ inline void place_frame(const EntropyEncodeJob& job,
-                                   std::size_t index,
-                                   EntropyShared& shared,
-                                   const EntropyScratch& scratch) {
-  const std::size_t padded = message::round_up(shared.body_bytes, 16);
-  const std::uint32_t flags = (shared.body_bytes == 0 ? message::kZero : 0U) |
-                              (shared.poisoned > 0 ? message::kPoison : 0U);
-  const auto* words = reinterpret_cast<const std::uint32_t*>(scratch.body);
-  const std::uint64_t checksum =
-      hash_body(words, shared.body_bytes, std::uint64_t{index} << 8U | flags);
-  if (threadIdx.x == 0) {
-    auto* offset = reinterpret_cast<volatile std::uint64_t*>(job.offsets + index);
-    shared.offset = index == 0 ? message::kHeaderBytes : 0;
-    while (shared.offset == 0) {
-      shared.offset = *offset;
-    }
-    if (index == 0) {
-      *offset = shared.offset;
-    }
-    job.offsets[index + 1] = shared.offset + message::kFrameHeaderBytes + padded;
-    __threadfence();
-    store_frame_header(job.message + shared.offset, checksum, shared.body_bytes, flags);
-    if (shared.poisoned > 0) {
-      atomicAdd(job.poisoned, shared.poisoned);
-    }
-  }
-  __syncthreads();
-  auto* to =
-      reinterpret_cast<std::uint32_t*>(job.message + shared.offset + message::kFrameHeaderBytes);
-  for (std::size_t k = threadIdx.x; k < padded / 4; k += kThreads) {
-    to[k] = words[k];
-  }
-}
-
-// kEntropyGrid blocks of kThreads at most.
+// kFrameGrid blocks of kThreads at most.
 __global__ void __launch_bounds__(kThreads)
     entropy_encode_kernel(const __grid_constant__ EntropyEncodeJob job) {
   alignas(8) __shared__ std::byte storage[sizeof(EntropyShared)];
   auto& shared = *reinterpret_cast<EntropyShared*>(storage);
-  __shared__ unsigned ticket;
   auto& scratch =
-      *reinterpret_cast<EntropyScratch*>(job.scratch + std::size_t{blockIdx.x} * kEntropyScratch);
+      *reinterpret_cast<EntropyScratch*>(job.scratch + std::size_t{blockIdx.x} * kFrameScratch);
   const std::size_t frames = message::frames_of(job.count);
   while (true) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      ticket = atomicAdd(job.ticket, 1U);
-    }
-    __syncthreads();
-    const std::size_t index = ticket;
+    const std::size_t index = next_frame(job.out);
     if (index >= frames) {
       return;
     }
@@ -439,7 +396,7 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();
     input.poison = shared.poison;
     encode_body(input, job, shared, scratch);
-    place_frame(job, index, shared, scratch);
+    place_frame(job.out, index, scratch.body, shared.body_bytes, shared.poisoned);
     if (job.advance != nullptr && shared.body_bytes > 0) {
       float* into = job.advance + start;
       for (std::size_t k = threadIdx.x; k < input.count; k += kThreads) {
@@ -564,7 +521,7 @@ __global__ void __launch_bounds__(kThreads)
   alignas(8) __shared__ std::byte storage[sizeof(EntropyReader)];
   auto& shared = *reinterpret_cast<EntropyReader*>(storage);
   auto& scratch =
-      *reinterpret_cast<EntropyScratch*>(job.scratch + std::size_t{blockIdx.x} * kEntropyScratch);
+      *reinterpret_cast<EntropyScratch*>(job.scratch + std::size_t{blockIdx.x} * kFrameScratch);
   const std::size_t frames = message::frames_of(job.count);
   for (std::size_t index = blockIdx.x; index < frames; index += gridDim.x) {
     const std::byte* frame = job.message + job.offsets[index];

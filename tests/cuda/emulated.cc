@@ -7,6 +7,7 @@
 #include "tests/support/simt/cuda.h"
 #include "cuda/block_kernels.cuh"
 #include "cuda/entropy_kernels.cuh"
+#include "cuda/top_k_kernels.cuh"
 
 // clang-format on
 
@@ -42,6 +43,18 @@ void encode_emulated(const gpu::EntropyEncodeJob& job, std::uint64_t seed) {
 
 void decode_add_emulated(const gpu::EntropyDecodeJob& job, std::uint64_t seed) {
   launcher(seed)(gpu::entropy_decode_kernel, message::frames_of(job.count), job);
+}
+
+void encode_emulated(const gpu::TopKEncodeJob& job, std::uint64_t seed) {
+  for (const gpu::MagnitudeBits level : gpu::kTopKLevels) {
+    simt::launch({.grid = 2, .block = gpu::kThreads, .seed = seed},
+                 [&] { gpu::top_k_count_kernel(job, level); });
+  }
+  launcher(seed)(gpu::top_k_encode_kernel, message::frames_of(job.count), job);
+}
+
+void decode_add_emulated(const gpu::TopKDecodeJob& job, std::uint64_t seed) {
+  launcher(seed)(gpu::top_k_decode_kernel, message::frames_of(job.count), job);
 }
 
 std::size_t kernel_message_bytes(CodecId codec, std::size_t count) {

@@ -8,6 +8,7 @@
 
 #include "cuda/block_codec.h"
 #include "cuda/entropy_codec.h"
+#include "cuda/top_k_codec.h"
 
 namespace hobnob {
 
@@ -35,6 +36,9 @@ bool decode_add_emulated(CodecId codec,
 
 void encode_emulated(const gpu::EntropyEncodeJob& job, std::uint64_t seed);
 void decode_add_emulated(const gpu::EntropyDecodeJob& job, std::uint64_t seed);
+
+void encode_emulated(const gpu::TopKEncodeJob& job, std::uint64_t seed);
+void decode_add_emulated(const gpu::TopKDecodeJob& job, std::uint64_t seed);
 
 // Of messages with kernels; 0: the codec has none.
 std::size_t kernel_message_bytes(CodecId codec, std::size_t count);

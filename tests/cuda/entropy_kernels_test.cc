@@ -29,7 +29,7 @@ Found encode(const EntropyConfig& config,
   const EntropyCodec codec(config);
   const std::size_t frames = message::frames_of(values.size());
   MessageBuffer message(codec.max_bytes(values.size(), DType::kFloat32));
-  MessageBuffer scratch(2 * gpu::kEntropyScratch);
+  MessageBuffer scratch(2 * gpu::kFrameScratch);
   std::vector<std::uint64_t> offsets(frames + 1);
   unsigned ticket = 0;
   Found found;
@@ -39,10 +39,10 @@ Found encode(const EntropyConfig& config,
                    .count = values.size(),
                    .step = static_cast<float>(config.step),
                    .rounding = static_cast<float>(config.rounding),
-                   .message = message.data(),
-                   .offsets = offsets.data(),
-                   .ticket = &ticket,
-                   .poisoned = &found.poisoned,
+                   .out = {.message = message.data(),
+                           .offsets = offsets.data(),
+                           .ticket = &ticket,
+                           .poisoned = &found.poisoned},
                    .scratch = scratch.data()},
                   seed);
   const std::size_t total = frames == 0 ? message::kHeaderBytes : offsets[frames];
@@ -114,13 +114,13 @@ TEST(EntropyKernels, DecodeLikeTheCpu) {
     std::vector<float> expected(values.size(), -0.0F);
     std::vector<float> found = expected;
     ASSERT_TRUE(EntropyCodec({}).decode_add(bytes, 0.3, std::span<float>(expected)).ok());
-    MessageBuffer scratch(2 * gpu::kEntropyScratch);
-    decode_add_emulated({.message = message.data(),
-                         .offsets = offsets.data(),
-                         .count = values.size(),
-                         .factor = 0.3F,
-                         .into = found.data(),
-                         .scratch = scratch.data()},
+    MessageBuffer scratch(2 * gpu::kFrameScratch);
+    decode_add_emulated(gpu::EntropyDecodeJob{.message = message.data(),
+                                              .offsets = offsets.data(),
+                                              .count = values.size(),
+                                              .factor = 0.3F,
+                                              .into = found.data(),
+                                              .scratch = scratch.data()},
                         values.size() % 4);
     EXPECT_TRUE(same_bits(found, expected)) << values.size();
   }

@@ -17,6 +17,7 @@
 #include "cuda/block_codec.h"
 #include "cuda/check.h"
 #include "cuda/entropy_codec.h"
+#include "cuda/top_k_codec.h"
 #include "runtime/base/rng.h"
 #include "tests/cuda/emulated.h"
 #include "tests/cuda/kernel_samples.h"
@@ -61,6 +62,8 @@ class DeviceArray {
   DeviceArray& operator=(const DeviceArray&) = delete;
 
   T* data() { return data_; }
+
+  std::size_t bytes() const { return count_ * sizeof(T); }
 
   std::vector<T> copy() const {
     std::vector<T> values(count_);
@@ -148,41 +151,17 @@ bool agrees_with_emulation(CodecId codec, const std::vector<float>& values) {
          same_bits(found.hat, expected.hat) && same_bits(device_into.copy(), into);
 }
 
-// eq on the device, with all that its kernels need.
-class EntropyOnDevice {
+// What the kernels of a codec whose messages follow the values need on the device.
+class VaryingOnDevice {
  public:
-  explicit EntropyOnDevice(std::size_t count)
-      : count_(count),
+  VaryingOnDevice(CodecId codec, std::size_t count, std::size_t max_bytes)
+      : codec_(codec),
+        count_(count),
         frames_(message::frames_of(count)),
-        message_(entropy::max_message_bytes(count)),
+        message_(max_bytes),
         offsets_(frames_ + 1),
         counters_(2),
-        scratch_(gpu::kEntropyGrid * gpu::kEntropyScratch) {}
-
-  void encode(const float* values, float* hat) {
-    check_cuda(cudaMemsetAsync(offsets_.data(), 0, 8 * (frames_ + 1), nullptr), "zeros");
-    check_cuda(cudaMemsetAsync(counters_.data(), 0, 8, nullptr), "zeros");
-    gpu::encode({.values = values,
-                 .base = hat,
-                 .advance = hat,
-                 .count = count_,
-                 .message = message_.data(),
-                 .offsets = offsets_.data(),
-                 .ticket = counters_.data(),
-                 .poisoned = counters_.data() + 1,
-                 .scratch = scratch_.data()},
-                nullptr);
-  }
-
-  void decode_add(float factor, float* into) {
-    gpu::decode_add({.message = message_.data(),
-                     .offsets = offsets_.data(),
-                     .count = count_,
-                     .factor = factor,
-                     .into = into,
-                     .scratch = scratch_.data()},
-                    nullptr);
-  }
+        scratch_(gpu::kFrameGrid * gpu::kFrameScratch) {}
 
   // Of the message that was encoded; waits for it.
   std::size_t bytes() const {
@@ -195,11 +174,26 @@ class EntropyOnDevice {
     const std::size_t size = bytes();
     std::vector<std::byte> whole = message_.copy();
     whole.resize(size);
-    message::write_varying_header(CodecId::kEntropy, count_, {}, size, whole.data());
+    message::write_varying_header(codec_, count_, {}, size, whole.data());
     return whole;
   }
 
- private:
+ protected:
+  gpu::VaryingOut out() {
+    clear(offsets_);
+    clear(counters_);
+    return {.message = message_.data(),
+            .offsets = offsets_.data(),
+            .ticket = counters_.data(),
+            .poisoned = counters_.data() + 1};
+  }
+
+  template <typename T>
+  static void clear(DeviceArray<T>& array) {
+    check_cuda(cudaMemsetAsync(array.data(), 0, array.bytes(), nullptr), "zeros");
+  }
+
+  CodecId codec_;
   std::size_t count_;
   std::size_t frames_;
   DeviceArray<std::byte> message_;
@@ -208,60 +202,156 @@ class EntropyOnDevice {
   DeviceArray<std::byte> scratch_;
 };
 
-bool has_golden_entropy() {
+class EntropyOnDevice : public VaryingOnDevice {
+ public:
+  explicit EntropyOnDevice(std::size_t count)
+      : VaryingOnDevice(CodecId::kEntropy, count, entropy::max_message_bytes(count)) {}
+
+  static gpu::EntropyEncodeJob job(const float* values, float* hat, std::size_t count) {
+    return {.values = values, .base = hat, .advance = hat, .count = count};
+  }
+
+  void encode(const float* values, float* hat) {
+    gpu::EntropyEncodeJob work = job(values, hat, count_);
+    work.out = out();
+    work.scratch = scratch_.data();
+    gpu::encode(work, nullptr);
+  }
+
+  void decode_add(float factor, float* into) {
+    gpu::decode_add(gpu::EntropyDecodeJob{.message = message_.data(),
+                                          .offsets = offsets_.data(),
+                                          .count = count_,
+                                          .factor = factor,
+                                          .into = into,
+                                          .scratch = scratch_.data()},
+                    nullptr);
+  }
+};
+
+class TopKOnDevice : public VaryingOnDevice {
+ public:
+  static constexpr std::size_t kOneIn = 100;  // of the values is sent
+
+  // Counts, and two bytes and a share of a scale for each value sent.
+  static std::size_t max_bytes(std::size_t count) {
+    return message::max_varying_bytes(
+        count, message::blocks_of(count) + 2 * message::frames_of(count) + 3 * kept(count));
+  }
+
+  static std::size_t kept(std::size_t count) { return (count + kOneIn - 1) / kOneIn; }
+
+  explicit TopKOnDevice(std::size_t count)
+      : VaryingOnDevice(CodecId::kTopK, count, max_bytes(count)),
+        cut_(1),
+        ties_before_(frames_ + 1) {}
+
+  static gpu::TopKEncodeJob job(const float* values, float* hat, std::size_t count) {
+    return {.values = values, .base = hat, .advance = hat, .count = count, .kept = kept(count)};
+  }
+
+  void encode(const float* values, float* hat) {
+    clear(cut_);
+    clear(ties_before_);
+    gpu::TopKEncodeJob work = job(values, hat, count_);
+    work.cut = cut_.data();
+    work.ties_before = ties_before_.data();
+    work.out = out();
+    work.scratch = scratch_.data();
+    gpu::encode(work, nullptr);
+  }
+
+  void decode_add(float factor, float* into) {
+    gpu::decode_add(gpu::TopKDecodeJob{.message = message_.data(),
+                                       .offsets = offsets_.data(),
+                                       .count = count_,
+                                       .factor = factor,
+                                       .into = into},
+                    nullptr);
+  }
+
+ private:
+  DeviceArray<gpu::TopKCut> cut_;
+  DeviceArray<std::uint64_t> ties_before_;
+};
+
+template <typename OnDevice>
+bool has_golden_hashes(const char* kind) {
   const std::vector<float> values = golden_values();
   DeviceArray<float> x(values);
   DeviceArray<float> hat(std::vector<float>(values.size(), 0.25F));
-  EntropyOnDevice codec(values.size());
+  OnDevice codec(values.size());
   codec.encode(x.data(), hat.data());
   const std::vector<float> advanced = hat.copy();
-  const auto golden = kGoldenHashes.at("eq");
+  const auto golden = kGoldenHashes.at(kind);
   return hash_bytes(codec.message()) == golden.first &&
          hash_bytes(std::as_bytes(std::span(advanced))) == golden.second;
 }
 
-bool entropy_agrees_with_emulation(const std::vector<float>& values) {
-  const std::size_t count = values.size();
-  const std::size_t frames = message::frames_of(count);
-  std::vector<float> hat(count, 0.01F);
-  DeviceArray<float> x(values);
-  DeviceArray<float> device_hat(hat);
-  EntropyOnDevice codec(count);
-  codec.encode(x.data(), device_hat.data());
-  check_cuda(cudaDeviceSynchronize(), "encode");
+struct EncodedHere {
+  std::vector<std::byte> bytes;
+  unsigned poisoned = 0;
+};
 
-  MessageBuffer message(entropy::max_message_bytes(count));
-  MessageBuffer scratch(2 * gpu::kEntropyScratch);
+// encode(out, scratch) runs the emulated kernels.
+template <typename Encode>
+EncodedHere encode_here(CodecId codec, std::size_t count, std::size_t max_bytes, Encode encode) {
+  const std::size_t frames = message::frames_of(count);
+  MessageBuffer message(max_bytes);
+  MessageBuffer scratch(2 * gpu::kFrameScratch);
   std::vector<std::uint64_t> offsets(frames + 1);
   unsigned ticket = 0;
-  unsigned poisoned = 0;
-  encode_emulated({.values = values.data(),
-                   .base = hat.data(),
-                   .advance = hat.data(),
-                   .count = count,
-                   .message = message.data(),
-                   .offsets = offsets.data(),
-                   .ticket = &ticket,
-                   .poisoned = &poisoned,
-                   .scratch = scratch.data()},
-                  0);
+  EncodedHere found;
+  encode(gpu::VaryingOut{.message = message.data(),
+                         .offsets = offsets.data(),
+                         .ticket = &ticket,
+                         .poisoned = &found.poisoned},
+         scratch.data());
   const std::size_t total = frames == 0 ? message::kHeaderBytes : offsets[frames];
-  message::write_varying_header(CodecId::kEntropy, count, {}, total, message.data());
+  message::write_varying_header(codec, count, {}, total, message.data());
+  found.bytes.assign(message.data(), message.data() + total);
+  return found;
+}
 
-  std::vector<float> into(count, -0.0F);
-  DeviceArray<float> device_into(into);
-  codec.decode_add(0.3F, device_into.data());
+EncodedHere encode_here(EntropyOnDevice* /*which*/, const std::vector<float>& x, float* hat) {
+  gpu::EntropyEncodeJob job = EntropyOnDevice::job(x.data(), hat, x.size());
+  return encode_here(CodecId::kEntropy, x.size(), entropy::max_message_bytes(x.size()),
+                     [&](const gpu::VaryingOut& out, std::byte* scratch) {
+                       job.out = out;
+                       job.scratch = scratch;
+                       encode_emulated(job, 0);
+                     });
+}
+
+EncodedHere encode_here(TopKOnDevice* /*which*/, const std::vector<float>& x, float* hat) {
+  gpu::TopKEncodeJob job = TopKOnDevice::job(x.data(), hat, x.size());
+  const auto cut = std::make_unique<gpu::TopKCut>();
+  std::vector<std::uint64_t> ties_before(message::frames_of(x.size()) + 1);
+  return encode_here(CodecId::kTopK, x.size(), TopKOnDevice::max_bytes(x.size()),
+                     [&](const gpu::VaryingOut& out, std::byte* scratch) {
+                       job.cut = cut.get();
+                       job.ties_before = ties_before.data();
+                       job.out = out;
+                       job.scratch = scratch;
+                       encode_emulated(job, 0);
+                     });
+}
+
+template <typename OnDevice>
+bool agrees_with_emulation(const std::vector<float>& values) {
+  std::vector<float> hat(values.size(), 0.01F);
+  DeviceArray<float> x(values);
+  DeviceArray<float> device_hat(hat);
+  OnDevice codec(values.size());
+  codec.encode(x.data(), device_hat.data());
+  check_cuda(cudaDeviceSynchronize(), "encode");
+  const EncodedHere expected = encode_here(static_cast<OnDevice*>(nullptr), values, hat.data());
+  // The message added to the old replica is the new one.
+  DeviceArray<float> into(std::vector<float>(values.size(), 0.01F));
+  codec.decode_add(1.0F, into.data());
   check_cuda(cudaDeviceSynchronize(), "decode_add");
-  decode_add_emulated({.message = message.data(),
-                       .offsets = offsets.data(),
-                       .count = count,
-                       .factor = 0.3F,
-                       .into = into.data(),
-                       .scratch = scratch.data()},
-                      0);
-  return std::ranges::equal(codec.message(), message.span().first(total)) &&
-         codec.poisoned() == poisoned && same_bits(device_hat.copy(), hat) &&
-         same_bits(device_into.copy(), into);
+  return codec.message() == expected.bytes && codec.poisoned() == expected.poisoned &&
+         same_bits(device_hat.copy(), hat) && same_bits(into.copy(), hat);
 }
 
 // Milliseconds of the fastest of ten.
@@ -349,11 +439,12 @@ class Bench {
     return speed;
   }
 
-  // Its messages are added one by one.
-  Speed entropy_speed() {
-    EntropyOnDevice codec(count_);
+  // Of a codec whose messages are added one by one.
+  template <typename OnDevice>
+  Speed varying_speed(const char* kind) {
+    OnDevice codec(count_);
     const double values = 4.0 * static_cast<double>(count_);
-    Speed speed{.kind = "eq"};
+    Speed speed{.kind = kind};
     const double encode_ms = time_ms([&] { codec.encode(x_.data(), nullptr); });
     const auto size = static_cast<double>(codec.bytes());
     speed.encode = (values + size) / encode_ms / copy_;
@@ -405,12 +496,16 @@ int run(bool as_json, std::size_t values) {
     failures += is_good ? 0 : 1;
     std::fprintf(stderr, "%-9s %s\n", codec.kind, is_good ? "same bytes and state" : "DIFFERS");
   }
-  bool is_good = has_golden_entropy();
-  for (const std::vector<float>& sample : kernel_samples()) {
-    is_good = entropy_agrees_with_emulation(sample) && is_good;
-  }
-  failures += is_good ? 0 : 1;
-  std::fprintf(stderr, "%-9s %s\n", "eq", is_good ? "same bytes and state" : "DIFFERS");
+  const auto check_varying = [&]<typename OnDevice>(const char* kind, OnDevice* /*which*/) {
+    bool is_good = has_golden_hashes<OnDevice>(kind);
+    for (const std::vector<float>& sample : kernel_samples()) {
+      is_good = agrees_with_emulation<OnDevice>(sample) && is_good;
+    }
+    failures += is_good ? 0 : 1;
+    std::fprintf(stderr, "%-9s %s\n", kind, is_good ? "same bytes and state" : "DIFFERS");
+  };
+  check_varying("eq", static_cast<EntropyOnDevice*>(nullptr));
+  check_varying("top-k", static_cast<TopKOnDevice*>(nullptr));
   Bench bench(values);
   if (as_json) {
     std::printf(
@@ -435,7 +530,8 @@ int run(bool as_json, std::size_t values) {
   for (const Named& codec : kCodecs) {
     print(bench.speed(codec));
   }
-  print(bench.entropy_speed());
+  print(bench.varying_speed<EntropyOnDevice>("eq"));
+  print(bench.varying_speed<TopKOnDevice>("top-k"));
   std::printf(as_json ? "]}\n" : "");
   return failures == 0 ? 0 : 1;
 }

@@ -185,10 +185,28 @@ HWY_INLINE typename Rule::Decoder decoder_of(const DecodeRun::Part& part, std::s
                                 part.scales + 2 * Rule::kScales * b);
 }
 
+// Asks for what block b reads.
+template <typename Rule>
+HWY_INLINE void prefetch_block(const DecodeRun& run, std::size_t b) {
+  constexpr std::size_t kLineBytes = 64;
+  const auto* into = reinterpret_cast<const std::byte*>(run.into + b * kBlock);
+  for (std::size_t at = 0; at < kBlock * sizeof(float); at += kLineBytes) {
+    hwy::Prefetch(into + at);
+  }
+  for (std::size_t p = 0; p < run.part_count; ++p) {
+    const std::byte* payload = run.parts[p].payload + Rule::kPayloadBytes * b;
+    for (std::size_t at = 0; at < Rule::kPayloadBytes; at += kLineBytes) {
+      hwy::Prefetch(payload + at);
+    }
+  }
+}
+
 template <typename Rule>
 void decode_add_blocks(const DecodeRun& run) {
+  constexpr std::size_t kBlocksAhead = 2;
   const FloatTag tag;
   for (std::size_t b = 0; b < run.blocks; ++b) {
+    prefetch_block<Rule>(run, b + kBlocksAhead);
     float* into = run.into + b * kBlock;
     if constexpr (Rule::kScales > 0) {
       if (has_zero_scale<Rule>(run, b)) {

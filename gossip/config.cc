@@ -25,6 +25,10 @@ Result<void> validate(const GossipConfig& config) {
   if (config.trigger != "always") {
     return refuse("gossip.trigger: this build has always");
   }
+  const Result<void> outer = validate(config.outer);
+  if (!outer.ok()) {
+    return outer;
+  }
   const Result<void> codec = validate(config.codec);
   if (!codec.ok()) {
     return codec.error();
@@ -59,9 +63,32 @@ std::string warning(const GossipConfig& config) {
   return text;
 }
 
+Result<void> validate(const OuterConfig& config) {
+  if (config.kind != "identity" && config.kind != "heavy-ball" && config.kind != "nesterov" &&
+      config.kind != "quasi-global") {
+    return refuse("gossip.outer.kind: identity, heavy-ball, nesterov or quasi-global");
+  }
+  if (!(config.momentum >= 0.0 && config.momentum < 1.0)) {
+    return refuse("gossip.outer.momentum: must be in [0, 1)");
+  }
+  if (!(config.decay >= 0.0 && config.decay < 1.0)) {
+    return refuse("gossip.outer.decay: must be in [0, 1)");
+  }
+  if (!(config.rate > 0.0)) {
+    return refuse("gossip.outer.rate: must be above 0");
+  }
+  return {};
+}
+
 Result<void> validate(const OptimizerConfig& config) {
-  if (config.kind != "sgd" && config.kind != "adamw") {
-    return refuse("optimizer.kind: this build has sgd and adamw");
+  if (config.kind != "sgd" && config.kind != "adamw" && config.kind != "lion") {
+    return refuse("optimizer.kind: this build has sgd, adamw and lion");
+  }
+  if (config.nesterov && (config.kind != "sgd" || config.momentum == 0.0)) {
+    return refuse("optimizer.nesterov with optimizer.kind " + config.kind +
+                  ": it is a form of sgd's momentum; set optimizer.kind to sgd and "
+                  "optimizer.momentum to 0.9, "
+                  "or remove it");
   }
   if (config.schedule != "constant" && config.schedule != "linear" && config.schedule != "cosine") {
     return refuse("optimizer.schedule: constant, linear or cosine");

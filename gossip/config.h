@@ -22,15 +22,27 @@ enum class RoundOrder {
 };
 
 struct OptimizerConfig {
-  std::string kind = "sgd";  // sgd | adamw
+  std::string kind = "sgd";  // sgd | adamw | lion
   double learning_rate = 0.05;
   // constant | linear (falls to 0 at the job's last round) | cosine (likewise).
   std::string schedule = "constant";
-  double momentum = 0.0;  // sgd: heavy ball. m = momentum m + g; x -= learning_rate m
-  double beta1 = 0.9;     // adamw
-  double beta2 = 0.999;
+  std::uint64_t warmup = 0;  // rounds in which the learning rate rises from 0, before the schedule
+  double momentum = 0.0;     // sgd: heavy ball. m = momentum m + g; x -= learning_rate m
+  bool nesterov = false;     // sgd: x -= learning_rate (g + momentum m)
+  double beta1 = 0.9;        // adamw, lion
+  double beta2 = 0.999;      // likewise; 0.99 is usual for lion
   double epsilon = 1e-8;
-  double weight_decay = 0.0;  // decoupled (adamw) or added to the gradient (sgd)
+  double weight_decay = 0.0;  // decoupled (adamw, lion) or added to the gradient (sgd)
+  double clip = 0.0;          // the longest gradient, by its 2-norm; 0: any
+  // FedProx (1812.06127): prox (x - a) is added to gradients, a where the round began.
+  double prox = 0.0;
+};
+
+struct OuterConfig {
+  std::string kind = "identity";  // identity | heavy-ball | nesterov | quasi-global
+  double momentum = 0.9;
+  double rate = 1.0;   // heavy-ball, nesterov
+  double decay = 0.9;  // quasi-global
 };
 
 struct GossipConfig {
@@ -45,6 +57,7 @@ struct GossipConfig {
   // snapshot | edge-replica. A replica costs two vectors per neighbour and sends differences.
   std::string channel = "edge-replica";
   std::string trigger = "always";
+  OuterConfig outer;
   // The longest a round waits: hybrid waits 1.5 x the edge's usual time within [50 ms, this]. 0:
   // 300 ms for hybrid, 10 s for sync.
   Duration deadline{0};
@@ -68,6 +81,7 @@ struct GossipConfig {
 
 // Names the two keys that clash and what to change, or the value out of range.
 Result<void> validate(const GossipConfig& config);
+Result<void> validate(const OuterConfig& config);
 Result<void> validate(const OptimizerConfig& config);
 
 // What a valid configuration is known to do badly, and the remedy; "" otherwise.

@@ -29,7 +29,8 @@ Result<void> other_size(std::size_t bytes, std::size_t expected) {
                     expected);
 }
 
-// Heavy ball: m <- b m + g, x <- x - eta m (Polyak 1964; the form of torch.optim.SGD).
+// Heavy ball: m <- b m + g, x <- x - eta m (Polyak 1964; the form of torch.optim.SGD); Nesterov: x
+// <- x - eta (g + b m).
 template <typename T>
 class Sgd final : public Optimizer {
  public:
@@ -37,6 +38,7 @@ class Sgd final : public Optimizer {
       : rate_(config.learning_rate),
         momentum_(static_cast<T>(config.momentum)),
         decay_(static_cast<T>(config.weight_decay)),
+        is_nesterov_(config.nesterov),
         velocity_(config.momentum == 0.0 ? 0 : count) {}
 
   void step(Vec x, ConstVec g, double scale) override {
@@ -47,7 +49,7 @@ class Sgd final : public Optimizer {
       T direction = grads[k] + decay_ * params[k];
       if (!velocity_.empty()) {
         velocity_[k] = momentum_ * velocity_[k] + direction;
-        direction = velocity_[k];
+        direction = is_nesterov_ ? direction + momentum_ * velocity_[k] : velocity_[k];
       }
       params[k] -= rate * direction;
     }
@@ -74,6 +76,7 @@ class Sgd final : public Optimizer {
   double rate_;
   T momentum_;
   T decay_;
+  bool is_nesterov_;
   std::vector<T> velocity_;
 };
 
@@ -136,17 +139,72 @@ class AdamW final : public Optimizer {
   std::int32_t steps_ = 0;
 };
 
+// Chen et al. 2302.06675, algorithm 2: x <- x - eta (sign(b1 m + (1 - b1) g) + decay x), m <- b2 m
+// + (1 - b2) g. The sign of 0 is 0.
+template <typename T>
+class Lion final : public Optimizer {
+ public:
+  Lion(const OptimizerConfig& config, std::size_t count) : config_(config), momentum_(count) {}
+
+  void step(Vec x, ConstVec g, double scale) override {
+    const auto params = x.as<T>();
+    const auto grads = g.as<T>();
+    const T b1 = static_cast<T>(config_.beta1);
+    const T b2 = static_cast<T>(config_.beta2);
+    const T rate = static_cast<T>(config_.learning_rate * scale);
+    const T decay = static_cast<T>(config_.weight_decay);
+    for (std::size_t k = 0; k < params.size(); ++k) {
+      const T blend = b1 * momentum_[k] + (T{1} - b1) * grads[k];
+      const T sign = static_cast<T>((blend > T{0} ? 1 : 0) - (blend < T{0} ? 1 : 0));
+      params[k] -= rate * (sign + decay * params[k]);
+      momentum_[k] = b2 * momentum_[k] + (T{1} - b2) * grads[k];
+    }
+  }
+
+  void reset() override { std::ranges::fill(momentum_, T{0}); }
+
+  Bytes save() const override {
+    Bytes bytes;
+    put_vector(momentum_, bytes);
+    return bytes;
+  }
+
+  Result<void> load(ByteSpan bytes) override {
+    if (bytes.size() != momentum_.size() * sizeof(T)) {
+      return other_size(bytes.size(), momentum_.size() * sizeof(T));
+    }
+    ByteReader reader(bytes);
+    take_vector(reader, momentum_);
+    return {};
+  }
+
+ private:
+  OptimizerConfig config_;
+  std::vector<T> momentum_;
+};
+
 template <typename T>
 std::unique_ptr<Optimizer> make_typed(const OptimizerConfig& config, std::size_t count) {
   if (config.kind == "adamw") {
     return std::make_unique<AdamW<T>>(config, count);
+  }
+  if (config.kind == "lion") {
+    return std::make_unique<Lion<T>>(config, count);
   }
   return std::make_unique<Sgd<T>>(config, count);
 }
 
 }  // namespace
 
-double learning_rate_scale(const OptimizerConfig& config, double done) {
+double learning_rate_scale(const OptimizerConfig& config,
+                           std::uint64_t round,
+                           std::uint64_t rounds) {
+  if (round < config.warmup) {
+    return static_cast<double>(round + 1) / static_cast<double>(config.warmup + 1);
+  }
+  // A warm-up of all rounds leaves none for the schedule.
+  const double done = static_cast<double>(round - config.warmup) /
+                      static_cast<double>(std::max(rounds, config.warmup + 1) - config.warmup);
   if (config.schedule == "linear") {
     return 1.0 - done;
   }

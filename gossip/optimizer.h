@@ -25,10 +25,12 @@ class Optimizer {
   virtual Result<void> load(ByteSpan bytes) = 0;
 };
 
-// What the learning rate is multiplied by when `done` (0..1) of the training is over.
-double learning_rate_scale(const OptimizerConfig& config, double done);
+// What the learning rate is multiplied by in this round of so many.
+double learning_rate_scale(const OptimizerConfig& config,
+                           std::uint64_t round,
+                           std::uint64_t rounds);
 
-// `config` must be valid. State: sgd d values (none without momentum), adamw 2 d.
+// `config` must be valid. State: sgd d values (none without momentum), lion d, adamw 2 d.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config,
                                           DType type,
                                           std::size_t count);

@@ -1,6 +1,8 @@
 #include "gossip/trainer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -13,7 +15,15 @@ Trainer::Trainer(Executor& executor, Workload& workload, const TrainerConfig& co
       config_(config),
       events_(std::move(events)),
       optimizer_(make_optimizer(
-          config.optimizer, workload.parameters().type(), workload.parameters().count())) {}
+          config.optimizer, workload.parameters().type(), workload.parameters().count())),
+      outer_(make_outer(
+          config.outer, workload.parameters().type(), workload.parameters().count(), *config.ops)) {
+  if (outer_ || config.optimizer.prox > 0.0) {
+    const Vec x = workload.parameters();
+    anchor_ = std::make_unique<Buffer>(config.ops->allocate(x.type(), x.count()));
+    config.ops->copy(x, anchor_->view());
+  }
+}
 
 Result<void> Trainer::restore(const TrainerState& state) {
   const ConstVec saved = std::as_const(*state.parameters).view();
@@ -23,7 +33,7 @@ Result<void> Trainer::restore(const TrainerState& state) {
                       "%zu parameters of %zu bytes, the model has %zu of %zu", saved.count(),
                       bytes_of(saved.type()), x.count(), bytes_of(x.type()));
   }
-  const Result<void> loaded = optimizer_->load(state.optimizer);
+  const Result<void> loaded = load(state.optimizer);
   if (!loaded.ok()) {
     return loaded;
   }
@@ -40,16 +50,56 @@ TrainerState Trainer::state() const {
   if (flow_) {
     config_.ops->axpy(1.0, std::as_const(*flow_).view(), copy->view());
   }
-  return {.round = resume_round_,
-          .steps = steps_,
-          .parameters = std::move(copy),
-          .optimizer = optimizer_->save()};
+  return {
+      .round = resume_round_, .steps = steps_, .parameters = std::move(copy), .optimizer = save()};
+}
+
+// The optimizer's bytes come last: without an outer step they are all there is.
+Bytes Trainer::save() const {
+  Bytes bytes;
+  if (anchor_) {
+    const ConstVec anchor = std::as_const(*anchor_).view();
+    ByteWriter(bytes).put_bytes(
+        {static_cast<const std::byte*>(anchor.data()), anchor.size_bytes()});
+  }
+  if (outer_) {
+    ByteWriter(bytes).put_bytes(outer_->save());
+  }
+  ByteWriter(bytes).put_bytes(optimizer_->save());
+  return bytes;
+}
+
+Result<void> Trainer::load(ByteSpan bytes) {
+  const std::size_t vector = workload_.parameters().size_bytes();
+  const std::size_t vectors = (anchor_ ? 1U : 0U) + (outer_ ? 1U : 0U);
+  if (bytes.size() < vectors * vector) {
+    return make_error(ErrorCode::kMalformed, "%zu bytes of momentum, %zu at least are expected",
+                      bytes.size(), vectors * vector);
+  }
+  const Result<void> loaded = optimizer_->load(bytes.subspan(vectors * vector));
+  if (!loaded.ok()) {
+    return loaded;
+  }
+  if (anchor_) {
+    std::memcpy(anchor_->view().data(), bytes.data(), vector);
+  }
+  if (outer_) {
+    const Result<void> outer = outer_->load(bytes.subspan(vector, vector));
+    HOBNOB_CHECK(outer.ok(), "momentum of the right length was refused");
+  }
+  return {};
 }
 
 void Trainer::begin(std::uint64_t round, const std::shared_ptr<Buffer>& parameters) {
   if (parameters) {
     config_.ops->copy(std::as_const(*parameters).view(), workload_.parameters());
     optimizer_->reset();
+    if (outer_) {
+      outer_->reset();
+    }
+    if (anchor_) {
+      config_.ops->copy(workload_.parameters(), anchor_->view());
+    }
   }
   flow_.reset();
   executor_.cancel(step_timer_);
@@ -82,14 +132,14 @@ void Trainer::start_round(std::uint64_t round) {
 
 void Trainer::step() {
   const Time started = executor_.now();
-  const double done = static_cast<double>(round_) / static_cast<double>(config_.rounds);
-  const double scale = learning_rate_scale(config_.optimizer, done);
+  const double scale = learning_rate_scale(config_.optimizer, round_, config_.rounds);
   double loss = 0.0;
   for (std::uint32_t k = 0; k < config_.local_steps; ++k) {
     if (is_stopped_) {
       return;
     }
     loss += workload_.gradient(steps_++);
+    prepare_gradient();
     optimizer_->step(workload_.parameters(), workload_.gradients(), scale);
   }
   record_.loss = loss / config_.local_steps;
@@ -102,6 +152,25 @@ void Trainer::step() {
     publish();
   } else if (flow_) {
     finish_round();
+  }
+}
+
+// Clipping, and what the anchor and the outer momentum add.
+void Trainer::prepare_gradient() {
+  const VectorOps& ops = *config_.ops;
+  const Vec gradient = workload_.gradients();
+  if (config_.optimizer.clip > 0.0) {
+    const double norm = std::sqrt(ops.squared_norm(gradient));
+    if (norm > config_.optimizer.clip) {
+      ops.axpy(config_.optimizer.clip / norm - 1.0, gradient, gradient);
+    }
+  }
+  if (config_.optimizer.prox > 0.0) {
+    ops.add_difference(config_.optimizer.prox, workload_.parameters(),
+                       std::as_const(*anchor_).view(), gradient);
+  }
+  if (outer_) {
+    outer_->add_hint(gradient);
   }
 }
 
@@ -131,6 +200,15 @@ void Trainer::finish_round() {
     events_.on_flow(round_, std::as_const(*flow_).view());
   }
   config_.ops->axpy(1.0, std::as_const(*flow_).view(), workload_.parameters());
+  if (outer_) {
+    const double rate = config_.optimizer.learning_rate *
+                        learning_rate_scale(config_.optimizer, round_, config_.rounds);
+    outer_->step(std::as_const(*anchor_).view(), rate * config_.local_steps,
+                 workload_.parameters());
+  }
+  if (anchor_) {
+    config_.ops->copy(workload_.parameters(), anchor_->view());
+  }
   spare_ = std::exchange(flow_, nullptr);
   resume_round_ = next_round_;
   const std::uint64_t before = round_ / std::max<std::uint64_t>(config_.evaluate_every, 1);

@@ -8,6 +8,7 @@
 
 #include "gossip/config.h"
 #include "gossip/optimizer.h"
+#include "gossip/outer.h"
 #include "gossip/workload.h"
 #include "runtime/base/bytes.h"
 #include "runtime/base/result.h"
@@ -21,6 +22,7 @@ struct TrainerConfig {
   std::uint64_t rounds = 0;          // the swarm's clock at which training ends
   std::uint64_t evaluate_every = 0;  // rounds; 0: only at the end
   OptimizerConfig optimizer;
+  OuterConfig outer;
   // Virtual seconds a gradient step takes; 0 live, where it takes what it takes.
   Duration step_time{0};
   const VectorOps* ops = &cpu_vector_ops();  // of the device the parameters are on
@@ -31,7 +33,7 @@ struct TrainerState {
   std::uint64_t round = 0;             // the next to run
   std::uint64_t steps = 0;             // gradient steps taken: which batch is next
   std::shared_ptr<Buffer> parameters;  // (d,)
-  Bytes optimizer;                     // Optimizer::save()
+  Bytes optimizer;  // Optimizer::save(), and the outer step's momentum and anchor
 };
 
 // One finished round, as the trainer saw it.
@@ -44,8 +46,8 @@ struct RoundRecord {
   Duration stall{0};  // from having its own step done to having the neighbours' flow
 };
 
-// K local steps, publish, take the flow, again. One thread; the gossip side is reached through
-// Events only.
+// K local steps, publish, take the flow, outer step, again. One thread; the gossip side is reached
+// through Events only.
 class Trainer {
  public:
   struct Events {
@@ -76,6 +78,9 @@ class Trainer {
   std::uint64_t steps() const { return steps_; }
 
  private:
+  Bytes save() const;
+  Result<void> load(ByteSpan bytes);
+  void prepare_gradient();
   void start_round(std::uint64_t round);
   void step();
   void publish();
@@ -86,6 +91,9 @@ class Trainer {
   const TrainerConfig config_;
   Events events_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Outer> outer_;  // null: identity
+  // (d,): parameters where the round began; null where nothing looks at it.
+  std::unique_ptr<Buffer> anchor_;
 
   std::atomic<bool> is_stopped_{false};
   std::uint64_t round_ = 0;

@@ -93,14 +93,18 @@ Result<void> read_data(const Json& json, const std::string& workload, DataConfig
 
 Result<void> read_optimizer(const Json& json, OptimizerConfig& optimizer) {
   ObjectReader reader(json, "optimizer");
-  optimizer.kind = reader.choice("kind", "sgd", {"sgd", "adamw"});
+  optimizer.kind = reader.choice("kind", "sgd", {"sgd", "adamw", "lion"});
   optimizer.learning_rate = reader.number("learning_rate", 0.05, 1e-12, 1e3);
   optimizer.schedule = reader.choice("schedule", "constant", {"constant", "linear", "cosine"});
+  optimizer.warmup = static_cast<std::uint64_t>(reader.integer("warmup", 0, 0, kBillion));
   optimizer.momentum = reader.number("momentum", 0.0, 0.0, 0.9999);
+  optimizer.nesterov = reader.boolean("nesterov", false);
   optimizer.beta1 = reader.number("beta1", 0.9, 0.0, 0.9999);
   optimizer.beta2 = reader.number("beta2", 0.999, 0.0, 0.999999);
   optimizer.epsilon = reader.number("epsilon", 1e-8, 1e-30, 1.0);
   optimizer.weight_decay = reader.number("weight_decay", 0.0, 0.0, 10.0);
+  optimizer.clip = reader.number("clip", 0.0, 0.0, 1e9);
+  optimizer.prox = reader.number("prox", 0.0, 0.0, 1e6);
   return reader.finish();
 }
 
@@ -112,6 +116,37 @@ Result<void> read_kind(const Json& json,
   ObjectReader reader(json, path);
   kind = reader.choice("kind", kinds.front(), kinds);
   return reader.finish();
+}
+
+Result<void> read_outer(const Json& json, OuterConfig& outer) {
+  ObjectReader reader(json, "gossip.outer");
+  outer.kind =
+      reader.choice("kind", "identity", {"identity", "heavy-ball", "nesterov", "quasi-global"});
+  if (outer.kind != "identity") {
+    outer.momentum = reader.number("momentum", 0.9, 0.0, 0.9999);
+  }
+  if (outer.kind == "heavy-ball" || outer.kind == "nesterov") {
+    outer.rate = reader.number("rate", 1.0, 1e-6, 10.0);
+  }
+  if (outer.kind == "quasi-global") {
+    outer.decay = reader.number("decay", 0.9, 0.0, 0.9999);
+  }
+  return reader.finish();
+}
+
+Json write_outer(const OuterConfig& outer) {
+  Json json;
+  json.set("kind", outer.kind);
+  if (outer.kind != "identity") {
+    json.set("momentum", outer.momentum);
+  }
+  if (outer.kind == "heavy-ball" || outer.kind == "nesterov") {
+    json.set("rate", outer.rate);
+  }
+  if (outer.kind == "quasi-global") {
+    json.set("decay", outer.decay);
+  }
+  return json;
 }
 
 Result<void> read_gossip(const Json& json, GossipConfig& gossip) {
@@ -128,8 +163,7 @@ Result<void> read_gossip(const Json& json, GossipConfig& gossip) {
   reader.adopt(read_codec(reader.object("codec"), gossip.codec));
   gossip.channel = reader.choice("channel", "edge-replica", {"edge-replica", "snapshot"});
   reader.adopt(read_kind(reader.object("trigger"), "gossip.trigger", {"always"}, gossip.trigger));
-  std::string identity;
-  reader.adopt(read_kind(reader.object("outer"), "gossip.outer", {"identity"}, identity));
+  reader.adopt(read_outer(reader.object("outer"), gossip.outer));
   reader.choice("correction", "none", {"none"});
   gossip.deadline = std::chrono::milliseconds(reader.integer("deadline_ms", 0, 0, 3'600'000));
   gossip.fragment_values =
@@ -150,7 +184,7 @@ Json write_gossip(const GossipConfig& gossip) {
   json.set("channel", gossip.channel);
   json.set("trigger", Json().set("kind", gossip.trigger));
   json.set("correction", "none");
-  json.set("outer", Json().set("kind", "identity"));
+  json.set("outer", write_outer(gossip.outer));
   json.set("deadline_ms",
            static_cast<std::int64_t>(gossip.deadline / std::chrono::milliseconds(1)));
   json.set("fragment_values", static_cast<std::int64_t>(gossip.fragment_values));
@@ -187,9 +221,10 @@ Json write_job(const Job& job) {
   const OptimizerConfig& o = job.optimizer;
   Json optimizer;
   optimizer.set("kind", o.kind).set("learning_rate", o.learning_rate).set("schedule", o.schedule);
-  optimizer.set("momentum", o.momentum);
+  optimizer.set("warmup", o.warmup);
+  optimizer.set("momentum", o.momentum).set("nesterov", o.nesterov);
   optimizer.set("beta1", o.beta1).set("beta2", o.beta2).set("epsilon", o.epsilon);
-  optimizer.set("weight_decay", o.weight_decay);
+  optimizer.set("weight_decay", o.weight_decay).set("clip", o.clip).set("prox", o.prox);
   json.set("optimizer", std::move(optimizer));
   json.set("gossip", write_gossip(job.gossip));
   json.set("pipeline", Json());

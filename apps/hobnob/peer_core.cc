@@ -18,7 +18,8 @@ TrainerConfig trainer_config(const Job& job) {
           .local_steps = job.gossip.local_steps,
           .rounds = job.rounds,
           .evaluate_every = job.evaluate_every,
-          .optimizer = job.optimizer};
+          .optimizer = job.optimizer,
+          .outer = job.gossip.outer};
 }
 
 PeerCore::PeerCore(const Places& places,

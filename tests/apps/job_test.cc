@@ -169,6 +169,28 @@ TEST(Job, TopologyKeysOfAnotherKindAreRefused) {
                  {"gossip.topology.shuffled"});
 }
 
+TEST(Job, OuterKeysReachTheirFieldsAndNoOthers) {
+  const Result<Job> job = parse_job(
+      R"({"optimizer": {"kind": "sgd", "momentum": 0.5, "nesterov": true, "clip": 2, "prox": 0.1, "warmup": 7},
+          "gossip": {"outer": {"kind": "nesterov", "momentum": 0.8, "rate": 0.7}}})",
+      "job.json");
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  EXPECT_EQ(job.value().gossip.outer.kind, "nesterov");
+  EXPECT_EQ(job.value().gossip.outer.rate, 0.7);
+  EXPECT_TRUE(job.value().optimizer.nesterov);
+  EXPECT_EQ(job.value().optimizer.warmup, 7U);
+  EXPECT_EQ(at_path(job.value().document, "gossip.outer")->canonical(),
+            R"({"kind":"nesterov","momentum":0.8,"rate":0.7})");
+  EXPECT_EQ(parse_job(job.value().document.dump(), "again").value().hash(), job.value().hash());
+  expect_refused(R"({"gossip": {"outer": {"kind": "identity", "rate": 0.7}}})",
+                 {"gossip.outer.rate"});
+  expect_refused(R"({"gossip": {"outer": {"kind": "quasi-global", "rate": 0.7}}})",
+                 {"gossip.outer.rate"});
+  expect_refused(R"({"gossip": {"outer": {"kind": "nestrov"}}})", {"did you mean \"nesterov\""});
+  expect_refused(R"({"optimizer": {"kind": "adamw", "nesterov": true}})",
+                 {"optimizer.nesterov", "optimizer.kind adamw", "set optimizer.kind to sgd"});
+}
+
 TEST(Job, AnyChangedValueChangesTheHash) {
   const Job job = parse_job(kQuadratic, "a").value();
   for (

@@ -9,6 +9,7 @@
 #include "apps/hobnob/sim_swarm.h"
 #include "gossip/membership.h"
 #include "runtime/base/log.h"
+#include "tests/support/p1_job.h"
 #include "topology/schedule.h"
 
 namespace hobnob {
@@ -16,23 +17,11 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Edits = std::vector<std::pair<std::string, Json>>;
 
 constexpr double kDeadline = 0.3;  // of hybrid, in seconds
 constexpr double kStallLimit = kDeadline + 0.1;
 // Distance to the optimum that peers who never meet end with.
 constexpr double kAlone = 7.769;
-
-Json with(const Json& document, const std::string& path, const Json& value) {
-  const std::size_t dot = path.find('.');
-  if (dot == std::string::npos) {
-    return Json(document).set(path, value);
-  }
-  const std::string key = path.substr(0, dot);
-  const Json* child = document.find(key);
-  return Json(document).set(key,
-                            with(child == nullptr ? Json() : *child, path.substr(dot + 1), value));
-}
 
 // Problem P1 for any number of peers.
 Json quadratic(std::size_t peers) {
@@ -51,19 +40,6 @@ Json quadratic(std::size_t peers) {
   }
   document = with(document, "workload.curvature", curvature);
   return with(document, "workload.target", target);
-}
-
-Job job_of(Json document, const Edits& edits) {
-  for (const auto& [path, value] : edits) {
-    document = with(document, path, value);
-  }
-  Result<Job> job = parse_job(document.dump(), "test");
-  HOBNOB_CHECK(job.ok(), job.error().message.c_str());
-  return std::move(job).value();
-}
-
-Job p1(const Edits& edits) {
-  return job_of(parse_json(example_job("quadratic").value(), "quadratic").value(), edits);
 }
 
 struct Outcome {

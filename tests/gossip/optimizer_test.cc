@@ -47,7 +47,7 @@ TYPED_TEST(OptimizerSteps, ASavedOptimizerGoesOnToTheBit) {
   using T = TypeParam;
   for (const OptimizerConfig& config :
        {OptimizerConfig{.kind = "sgd"}, OptimizerConfig{.kind = "sgd", .momentum = 0.9},
-        OptimizerConfig{.kind = "adamw", .weight_decay = 0.1}}) {
+        OptimizerConfig{.kind = "adamw", .weight_decay = 0.1}, OptimizerConfig{.kind = "lion"}}) {
     SCOPED_TRACE(config.kind);
     const auto first = make_optimizer(config, kTypeOf<T>, 5);
     std::vector<T> x{1, -2, 3, -4, 5};
@@ -95,6 +95,29 @@ TYPED_TEST(OptimizerSteps, SgdHeavyBallIsTheHandComputedOne) {
   EXPECT_EQ(x[0], T{3});
   TestFixture::step(*sgd, x, {2});
   EXPECT_EQ(x[0], T{2});
+}
+
+TYPED_TEST(OptimizerSteps, NesterovLooksAheadOfTheHeavyBall) {
+  using T = TypeParam;
+  const auto sgd = make_optimizer(
+      {.kind = "sgd", .learning_rate = 0.5, .momentum = 0.5, .nesterov = true}, kTypeOf<T>, 1);
+  std::vector<T> x{8};
+  TestFixture::step(*sgd, x, {4});  // m 4, step 4 + 2
+  EXPECT_EQ(x[0], T{5});
+  TestFixture::step(*sgd, x, {2});  // m 4, step 2 + 2
+  EXPECT_EQ(x[0], T{3});
+}
+
+TYPED_TEST(OptimizerSteps, LionMovesByTheSignOfTheBlend) {
+  using T = TypeParam;
+  const auto lion = make_optimizer(
+      {.kind = "lion", .learning_rate = 0.5, .beta1 = 0.5, .beta2 = 0.75, .weight_decay = 0.25},
+      kTypeOf<T>, 3);
+  std::vector<T> x{4, 4, 0};
+  TestFixture::step(*lion, x, {8, -8, 0});  // m 2, -2, 0
+  EXPECT_EQ(x, (std::vector<T>{3, 4, 0}));
+  TestFixture::step(*lion, x, {-1, 3, 0});  // blends 0.5, 0.5
+  EXPECT_EQ(x, (std::vector<T>{T(2.125), 3, 0}));
 }
 
 TYPED_TEST(OptimizerSteps, SgdWeightDecayIsPartOfTheGradient) {
@@ -145,7 +168,7 @@ TYPED_TEST(OptimizerSteps, AdamWFirstStepIsTheLearningRateInTheSignOfTheGradient
 
 TYPED_TEST(OptimizerSteps, ResetForgetsEverything) {
   using T = TypeParam;
-  for (const char* kind : {"sgd", "adamw"}) {
+  for (const char* kind : {"sgd", "adamw", "lion"}) {
     SCOPED_TRACE(kind);
     const OptimizerConfig config{.kind = kind, .learning_rate = 0.01, .momentum = 0.9};
     const auto used = make_optimizer(config, kTypeOf<T>, 3);
@@ -166,7 +189,7 @@ TYPED_TEST(OptimizerSteps, ResetForgetsEverything) {
 
 TYPED_TEST(OptimizerSteps, TheScaleMultipliesTheLearningRate) {
   using T = TypeParam;
-  for (const char* kind : {"sgd", "adamw"}) {
+  for (const char* kind : {"sgd", "adamw", "lion"}) {
     SCOPED_TRACE(kind);
     OptimizerConfig config{.kind = kind, .learning_rate = 0.25, .weight_decay = 0.125};
     const auto scaled = make_optimizer(config, kTypeOf<T>, 3);
@@ -183,12 +206,23 @@ TYPED_TEST(OptimizerSteps, TheScaleMultipliesTheLearningRate) {
 }
 
 TEST(LearningRate, SchedulesFallFromOneToZero) {
-  for (const double done : {0.0, 0.25, 0.5, 0.75, 1.0}) {
-    EXPECT_EQ(learning_rate_scale({.schedule = "constant"}, done), 1.0);
-    EXPECT_DOUBLE_EQ(learning_rate_scale({.schedule = "linear"}, done), 1.0 - done);
-    EXPECT_NEAR(learning_rate_scale({.schedule = "cosine"}, done),
+  for (const std::uint64_t round : {0U, 25U, 50U, 75U, 100U}) {
+    const double done = static_cast<double>(round) / 100.0;
+    EXPECT_EQ(learning_rate_scale({.schedule = "constant"}, round, 100), 1.0);
+    EXPECT_DOUBLE_EQ(learning_rate_scale({.schedule = "linear"}, round, 100), 1.0 - done);
+    EXPECT_NEAR(learning_rate_scale({.schedule = "cosine"}, round, 100),
                 std::pow(std::cos(done * std::acos(0.0)), 2.0), 1e-15);
   }
+}
+
+TEST(LearningRate, WarmupRisesAndTheScheduleBeginsBehindIt) {
+  const OptimizerConfig config{.schedule = "linear", .warmup = 4};
+  for (const std::uint64_t round : {0U, 1U, 2U, 3U}) {
+    EXPECT_DOUBLE_EQ(learning_rate_scale(config, round, 24), static_cast<double>(round + 1) / 5.0);
+  }
+  EXPECT_DOUBLE_EQ(learning_rate_scale(config, 4, 24), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate_scale(config, 14, 24), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate_scale(config, 3, 4), 0.8) << "nothing is left for the schedule";
 }
 
 }  // namespace

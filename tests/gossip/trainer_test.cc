@@ -36,14 +36,17 @@ class ShiftingQuadratic final : public Workload {
 
 // A trainer whose neighbours contribute 1/8 to every value in every round.
 struct Lone {
-  explicit Lone(std::uint64_t rounds, RoundOrder order = RoundOrder::kAtc)
+  explicit Lone(std::uint64_t rounds,
+                RoundOrder order = RoundOrder::kAtc,
+                const OuterConfig& outer = {})
       : executor(make_sim_executor()),
         trainer(*executor,
                 workload,
                 {.order = order,
                  .local_steps = 2,
                  .rounds = rounds,
-                 .optimizer = {.kind = "adamw", .learning_rate = 0.1}},
+                 .optimizer = {.kind = "adamw", .learning_rate = 0.1},
+                 .outer = outer},
                 Trainer::Events{.publish =
                                     [this](std::uint64_t round, std::shared_ptr<Buffer> y) {
                                       cpu_vector_ops().fill(0.125, y->view());
@@ -94,6 +97,46 @@ TEST(TrainerState, ARestoredTrainerGoesOnToTheBit) {
     second.run();
     EXPECT_EQ(second.values(), whole.values());
   }
+}
+
+TEST(TrainerState, TheOuterMomentumGoesOnToo) {
+  for (const char* kind : {"heavy-ball", "nesterov", "quasi-global"}) {
+    SCOPED_TRACE(kind);
+    const OuterConfig outer{.kind = kind, .momentum = 0.5, .rate = 0.5};
+    Lone whole(20, RoundOrder::kAtc, outer);
+    whole.trainer.begin(0, nullptr);
+    whole.run();
+    Lone first(8, RoundOrder::kAtc, outer);
+    first.trainer.begin(0, nullptr);
+    first.run();
+    const TrainerState state = first.trainer.state();
+    Lone second(20, RoundOrder::kAtc, outer);
+    ASSERT_TRUE(second.trainer.restore(state).ok());
+    second.trainer.begin(state.round, nullptr);
+    second.run();
+    EXPECT_EQ(second.values(), whole.values());
+    Lone other(20);
+    EXPECT_EQ(other.trainer.restore(state).error().code, ErrorCode::kMalformed);
+    const TrainerState short_one = other.trainer.state();
+    EXPECT_EQ(second.trainer.restore(short_one).error().code, ErrorCode::kMalformed);
+  }
+}
+
+TEST(Trainer, AdoptedParametersForgetTheOuterMomentum) {
+  const OuterConfig outer{.kind = "heavy-ball", .momentum = 0.5};
+  Lone used(10, RoundOrder::kAtc, outer);
+  used.trainer.begin(0, nullptr);
+  used.run();
+  const auto given = std::make_shared<Buffer>(cpu_vector_ops().allocate(DType::kFloat64, 3));
+  used.trainer.begin(5, given);
+  used.run();
+  Lone fresh(10, RoundOrder::kAtc, outer);
+  TrainerState start = fresh.trainer.state();
+  start.steps = 20;  // the same batches
+  ASSERT_TRUE(fresh.trainer.restore(start).ok());
+  fresh.trainer.begin(5, given);
+  fresh.run();
+  EXPECT_EQ(used.values(), fresh.values());
 }
 
 TEST(TrainerState, AStepThatWaitsForItsFlowIsInTheState) {

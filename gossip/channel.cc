@@ -43,6 +43,14 @@ class ReplicaChannel final : public Channel {
     return encoded;
   }
 
+  bool has_base(const EdgeKey& edge) const override {
+    return keeps_replicas_ && edges_.contains(edge);
+  }
+
+  double squared_change(const EdgeKey& edge, ConstVec value) const override {
+    return ops_.squared_distance(value, edges_.at(edge).sent.view());
+  }
+
   std::size_t max_bytes(std::size_t count) const override {
     return std::max(codec_->max_bytes(count, type_), snapshot_codec_->max_bytes(count, type_));
   }
@@ -55,6 +63,11 @@ class ReplicaChannel final : public Channel {
                        const ChannelMessage& message,
                        std::size_t count) override {
     HOBNOB_CHECK(can_apply(edge, message.is_snapshot), "difference without its base");
+    if (message.is_silent) {
+      return message.is_snapshot || !message.payload.empty()
+                 ? make_error(ErrorCode::kMalformed, "silence with values")
+                 : Result<void>();
+    }
     const Result<std::unique_ptr<Codec>> codec = make_codec(message.codec);
     if (!codec.ok()) {
       return codec.error();
@@ -71,6 +84,9 @@ class ReplicaChannel final : public Channel {
   }
 
   void commit(const EdgeKey& edge, const ChannelMessage& message, std::size_t count) override {
+    if (message.is_silent) {
+      return;
+    }
     const Result<std::unique_ptr<Codec>> codec = make_codec(message.codec);
     HOBNOB_CHECK(codec.ok(), "own message names no codec");
     Entry& replicas = entry(edge, count);

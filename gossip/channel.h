@@ -22,6 +22,9 @@ struct ChannelMessage {
   bool is_snapshot = false;  // the value itself; else the difference to what the other end holds
   CodecId codec = CodecId::kRaw;
   ByteSpan payload;
+  // The difference is not worth sending, and there is no payload: both ends go on with what they
+  // hold.
+  bool is_silent = false;
 };
 
 // What the two ends of an edge believe of each other. For each edge: `sent`, the value the
@@ -42,6 +45,11 @@ class Channel {
   // where the channel has no base, or where `as_snapshot` asks for it: the other end said that it
   // has none.
   virtual Encoded encode(const EdgeKey& edge, ConstVec value, bool as_snapshot, Bytes& out) = 0;
+
+  // Whether encode() has a base for a difference.
+  virtual bool has_base(const EdgeKey& edge) const = 0;
+  // |value - sent|^2; there is a base.
+  virtual double squared_change(const EdgeKey& edge, ConstVec value) const = 0;
 
   // No message about a fragment of `count` values is longer.
   virtual std::size_t max_bytes(std::size_t count) const = 0;

@@ -45,6 +45,18 @@ struct OuterConfig {
   double decay = 0.9;  // quasi-global
 };
 
+struct TriggerConfig {
+  std::string kind = "always";  // always | every | norm | rate | slope
+  std::uint64_t period = 10;    // every
+  double threshold = 0.1;       // norm: of the distance to what neighbours believe
+  // norm: constant | sqrt | inverse | geometric | step.
+  std::string schedule = "constant";
+  double ratio = 0.99;             // geometric
+  double target = 0.2;             // rate: share of fragments that are sent
+  double horizon = 0.95;           // slope
+  std::uint64_t max_silence = 50;  // rounds: norm, rate, slope
+};
+
 struct GossipConfig {
   ClockMode mode = ClockMode::kHybrid;
   RoundOrder order = RoundOrder::kAtc;
@@ -56,7 +68,7 @@ struct GossipConfig {
   CodecConfig codec;
   // snapshot | edge-replica. A replica costs two vectors per neighbour and sends differences.
   std::string channel = "edge-replica";
-  std::string trigger = "always";
+  TriggerConfig trigger;
   OuterConfig outer;
   // The longest a round waits: hybrid waits 1.5 x the edge's usual time within [50 ms, this]. 0:
   // 300 ms for hybrid, 10 s for sync.
@@ -81,6 +93,7 @@ struct GossipConfig {
 
 // Names the two keys that clash and what to change, or the value out of range.
 Result<void> validate(const GossipConfig& config);
+Result<void> validate(const TriggerConfig& config);
 Result<void> validate(const OuterConfig& config);
 Result<void> validate(const OptimizerConfig& config);
 

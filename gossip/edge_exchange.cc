@@ -20,6 +20,13 @@ constexpr Duration kMaxReliableWait = std::chrono::seconds(60);
 constexpr Duration kLongestReckoned = std::chrono::seconds(2);
 constexpr double kWeightSlack = 1e-9;
 
+ChannelMessage message_of(const FrameHeader& header, ByteSpan payload) {
+  return {.is_snapshot = (header.flags & kFlagSnapshot) != 0,
+          .codec = static_cast<CodecId>(header.codec),
+          .payload = payload,
+          .is_silent = (header.flags & kFlagSilent) != 0};
+}
+
 }  // namespace
 
 EdgeExchange::EdgeExchange(Executor& executor,
@@ -27,12 +34,14 @@ EdgeExchange::EdgeExchange(Executor& executor,
                            std::vector<Fragment> fragments,
                            Channel& channel,
                            Mixer& mixer,
+                           Trigger& trigger,
                            Events events)
     : executor_(executor),
       config_(config),
       fragments_(std::move(fragments)),
       channel_(channel),
       mixer_(mixer),
+      trigger_(trigger),
       events_(std::move(events)),
       spent_(fragments_.size(), 0.0),
       edges_(config.max_edges, fragments_.size(), [this](const PeerId& peer, Edge& edge) {
@@ -232,8 +241,7 @@ void EdgeExchange::apply_request(const PeerId& peer,
   reply.base_seq = asked.base_seq;
   Bytes reply_payload = encode(key, mine, is_snapshot, reply);
 
-  const ChannelMessage message{is_snapshot, static_cast<CodecId>(asked.codec), payload};
-  const Result<void> received = channel_.receive(key, message, fragment.count);
+  const Result<void> received = channel_.receive(key, message_of(asked, payload), fragment.count);
   if (!received.ok()) {
     from.stats.last_error = received.error().message;
     log_warn("peer %s sent a bad request: %s", peer.short_hex().c_str(),
@@ -242,8 +250,7 @@ void EdgeExchange::apply_request(const PeerId& peer,
     return;
   }
   const ByteSpan own = ByteSpan(reply_payload).subspan(kEdgeHeadBytes);
-  channel_.commit(key, {(reply.flags & kFlagSnapshot) != 0, static_cast<CodecId>(reply.codec), own},
-                  fragment.count);
+  channel_.commit(key, message_of(reply, own), fragment.count);
   const Weight weight = std::min(theirs, mine);
   spent_[asked.fragment] += weight.value();
   slot.unconfirmed = mix(key, weight);
@@ -280,8 +287,7 @@ void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
     received = make_error(ErrorCode::kMalformed, "replicas differ");
   }
   if (received.ok()) {
-    received = channel_.receive(
-        key, {is_snapshot, static_cast<CodecId>(reply.codec), reader.rest()}, fragment.count);
+    received = channel_.receive(key, message_of(reply, reader.rest()), fragment.count);
   }
   if (!received.ok()) {
     from.stats.last_error = received.error().message;
@@ -295,8 +301,7 @@ void EdgeExchange::on_reply(const PeerId& peer, const Frame& frame) {
   }
   const FrameHeader& sent = slot.pending->header;
   const ByteSpan own = ByteSpan(slot.pending->payload).subspan(kEdgeHeadBytes);
-  channel_.commit(key, {(sent.flags & kFlagSnapshot) != 0, static_cast<CodecId>(sent.codec), own},
-                  fragment.count);
+  channel_.commit(key, message_of(sent, own), fragment.count);
   const Weight theirs{head.value().weight_numerator, head.value().weight_denominator};
   slot.unconfirmed = 0.0;  // the other end would not have answered without its own
   mix(key, std::min(theirs, slot.pending->proposal));
@@ -391,7 +396,20 @@ FrameHeader EdgeExchange::header(FrameKind kind, std::uint32_t fragment, std::ui
   return {.kind = kind, .fragment = fragment, .round = round_, .seq = seq};
 }
 
-// Head and codec bytes; fills in the header's codec and flags.
+// The trigger's word. A neighbour that holds nothing yet is always told.
+bool EdgeExchange::is_worth_sending(const EdgeKey& key, ConstVec value) {
+  const EdgeSlot& slot = edges_.at(key.peer).slots[key.fragment];
+  const std::uint64_t silent = round_ > slot.sent_round ? round_ - slot.sent_round : 0;
+  TriggerInput input{.edge = key, .round = round_, .silent_rounds = silent};
+  if (trigger_.needs() == Trigger::Needs::kDistance) {
+    input.squared_distance = channel_.squared_change(key, value);
+  } else if (trigger_.needs() == Trigger::Needs::kNorm) {
+    input.squared_norm = config_.ops->squared_norm(value);
+  }
+  return trigger_.fires(input);
+}
+
+// Head and codec bytes, which silence has none of; fills in the header's codec and flags.
 Bytes EdgeExchange::encode(const EdgeKey& key,
                            Weight proposal,
                            bool as_snapshot,
@@ -403,8 +421,15 @@ Bytes EdgeExchange::encode(const EdgeKey& key,
   Bytes payload;
   put_edge_head(head, payload);
   const Fragment& fragment = fragments_[key.fragment];
-  const Channel::Encoded encoded =
-      channel_.encode(key, value_.slice(fragment.offset, fragment.count), as_snapshot, payload);
+  const ConstVec value = value_.slice(fragment.offset, fragment.count);
+  ++totals_.offered;
+  if (!as_snapshot && channel_.has_base(key) && !is_worth_sending(key, value)) {
+    header.flags = kFlagSilent;
+    return payload;
+  }
+  ++totals_.fired;
+  edges_.at(key.peer).slots[key.fragment].sent_round = round_;
+  const Channel::Encoded encoded = channel_.encode(key, value, as_snapshot, payload);
   header.codec = static_cast<std::uint8_t>(encoded.codec);
   header.flags = encoded.is_snapshot ? kFlagSnapshot : std::uint8_t{0};
   totals_.poisoned_blocks += encoded.poisoned_blocks;

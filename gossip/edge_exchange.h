@@ -8,6 +8,7 @@
 #include "gossip/edge_table.h"
 #include "gossip/fragment.h"
 #include "gossip/mixer.h"
+#include "gossip/trigger.h"
 #include "runtime/loop/executor.h"
 #include "runtime/wire/messages.h"
 
@@ -16,6 +17,8 @@ namespace hobnob {
 // Of all edges together, those dropped included.
 struct ExchangeStats {
   std::uint64_t poisoned_blocks = 0;  // that held no finite value and were sent as zeros
+  std::uint64_t offered = 0;          // messages that the trigger was asked about
+  std::uint64_t fired = 0;            // those with values in them
   std::uint64_t replicas_compared = 0;
   std::uint64_t replicas_differed = 0;
   // Transactions that perhaps only one end applied, because the edge broke before the other end
@@ -36,6 +39,7 @@ struct EdgeExchangeConfig {
   std::uint64_t stale_rounds =
       200;  // a request this far behind is voided: its value is too old to mix in
   Duration retransmit_floor = std::chrono::milliseconds(30);
+  const VectorOps* ops = &cpu_vector_ops();
 };
 
 // The edge transaction, for all neighbours and fragments: the one protocol by which models move.
@@ -68,6 +72,7 @@ class EdgeExchange {
                std::vector<Fragment> fragments,
                Channel& channel,
                Mixer& mixer,
+               Trigger& trigger,
                Events events);
   ~EdgeExchange();
   EdgeExchange(const EdgeExchange&) = delete;
@@ -133,6 +138,7 @@ class EdgeExchange {
   Weight proposal_for(const PeerId& peer, Weight otherwise) const;
   bool can_spend(std::uint32_t fragment, Weight weight) const;
   FrameHeader header(FrameKind kind, std::uint32_t fragment, std::uint64_t seq) const;
+  bool is_worth_sending(const EdgeKey& key, ConstVec value);
   Bytes encode(const EdgeKey& key, Weight proposal, bool as_snapshot, FrameHeader& header);
 
   Executor& executor_;
@@ -140,6 +146,7 @@ class EdgeExchange {
   const std::vector<Fragment> fragments_;
   Channel& channel_;
   Mixer& mixer_;
+  Trigger& trigger_;
   Events events_;
   bool is_stopped_ = false;
 

@@ -49,8 +49,9 @@ struct EdgeSlot {
   std::unique_ptr<PendingRequest> pending;
   FrameHeader answer;  // to the last request applied or refused here, sent again when asked again
   Bytes answer_payload;
-  Bytes held;             // a request of a round to come, whole frame
-  double distance = 0.0;  // |x_j - x_i| at the last transaction
+  Bytes held;                    // a request of a round to come, whole frame
+  double distance = 0.0;         // |x_j - x_i| at the last transaction
+  std::uint64_t sent_round = 0;  // when this end last had something to say
   // |flow| of the last answer, until the other end is known to have it.
   double unconfirmed = 0.0;
 };

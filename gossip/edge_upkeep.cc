@@ -19,6 +19,7 @@ void EdgeExchange::on_link_up(const PeerId& peer) {
 }
 
 void EdgeExchange::on_drop(const PeerId& peer, Edge& edge) {
+  trigger_.forget(peer);
   for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
     channel_.drop({peer, fragment});
     const EdgeSlot& slot = edge.slots[fragment];

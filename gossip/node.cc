@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gossip/optimizer.h"
 #include "runtime/base/check.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/log.h"
@@ -34,7 +35,11 @@ Node::Node(Executor& executor,
       type_(type),
       events_(std::move(events)),
       schedule_(make_schedule(config.gossip.topology)),
-      trigger_(make_trigger(config.gossip.trigger)),
+      trigger_(
+          make_trigger(config.gossip.trigger,
+                       [optimizer = config.optimizer, rounds = config.rounds](std::uint64_t round) {
+                         return learning_rate_scale(optimizer, round, rounds);
+                       })),
       channel_(make_channel(config.gossip.channel,
                             config.gossip.codec,
                             type,
@@ -55,16 +60,16 @@ Node::Node(Executor& executor,
                                .address = config.address,
                                .name = config.name,
                                .site = config.site}),
-      roster_(executor, transport, membership_, RngKey{config.seed, config.self.key()}),
-      fired_round_(fragments_.size(), 0) {
+      roster_(executor, transport, membership_, RngKey{config.seed, config.self.key()}) {
   const EdgeExchangeConfig edge_config{.self = config.self,
                                        .reliable_transport = transport.is_reliable(),
                                        .waits_for_round = config.gossip.mode != ClockMode::kAsync,
                                        .gamma = config.gossip.gamma,
                                        .max_edges = config.gossip.max_edges,
-                                       .stale_rounds = config.gossip.rejoin_lag};
+                                       .stale_rounds = config.gossip.rejoin_lag,
+                                       .ops = config.ops};
   exchange_ = std::make_unique<EdgeExchange>(
-      executor, edge_config, fragments_, *channel_, *mixer_,
+      executor, edge_config, fragments_, *channel_, *mixer_, *trigger_,
       EdgeExchange::Events{
           .send = [this](const PeerId& peer, FrameHeader header,
                          const Bytes& payload) { return send(peer, header, payload); },
@@ -127,9 +132,13 @@ void Node::open_round(std::uint64_t round) {
   is_round_open_ = true;
   opened_at_ = executor_.now();
   barrier_.open(opened_at_);
+  std::uint32_t turns = 0;
+  for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
+    turns += trigger_->has_turn(fragment, round) ? 1U : 0U;
+  }
   for (const auto& [peer, weight] : plan_) {
-    if (is_reachable(peer)) {
-      barrier_.expect(peer, static_cast<std::uint32_t>(fragments_.size()));
+    if (is_reachable(peer) && turns > 0) {
+      barrier_.expect(peer, turns);
     }
   }
   exchange_->publish(round, std::as_const(*published_).view(), plan_);
@@ -155,15 +164,7 @@ void Node::plan_round() {
 void Node::begin_edges(const PeerId& peer) {
   begun_.insert(peer);
   for (std::uint32_t fragment = 0; fragment < fragments_.size(); ++fragment) {
-    const TriggerInput input{
-        .fragment = fragment, .round = round_, .silent_rounds = round_ - fired_round_[fragment]};
-    const bool fires = trigger_->fires(input);
-    ++counters_.fragments_offered;
-    if (fires) {
-      ++counters_.fragments_fired;
-      fired_round_[fragment] = round_;
-    }
-    if (!fires || !exchange_->begin(peer, fragment)) {
+    if (trigger_->has_turn(fragment, round_) && !exchange_->begin(peer, fragment)) {
       barrier_.skip(peer);
     }
   }

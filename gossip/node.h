@@ -37,6 +37,7 @@ struct NodeConfig {
   // guessed.
   std::uint64_t noise_seed = 0;
   GossipConfig gossip;
+  OptimizerConfig optimizer;  // whose learning rate a trigger may follow
   MembershipConfig membership;
   const VectorOps* ops = &cpu_vector_ops();  // of the device the parameters are on
   std::string job;                           // text that a guest gets who asks what is trained here
@@ -168,9 +169,8 @@ class Node {
   TimerId deadline_ = 0;
   TimerId probe_ = 0;
   std::map<PeerId, Weight> plan_;
-  std::set<PeerId> begun_;                  // asked in this round
-  std::uint64_t catch_up_ = 0;              // where this round's partners are, if past it
-  std::vector<std::uint64_t> fired_round_;  // per fragment, for the trigger
+  std::set<PeerId> begun_;      // asked in this round
+  std::uint64_t catch_up_ = 0;  // where this round's partners are, if past it
   TimerId tick_ = 0;
   Time donor_seen_at_{0};  // while joining
   Time download_began_{0};

@@ -45,8 +45,6 @@ struct NodeStatus {
   Duration stall{0};  // sum and longest of waiting for neighbours
   Duration longest_stall{0};
   ExchangeStats exchange;
-  std::uint64_t fragments_offered = 0;  // to the trigger, as the asking end of an edge
-  std::uint64_t fragments_fired = 0;
   std::array<std::uint64_t, 256> bytes_sent{};  // by FrameKind
   std::array<std::uint64_t, 256> bytes_received{};
   Duration join_time{0};  // from start to training, for a peer that joined a running swarm

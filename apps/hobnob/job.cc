@@ -108,14 +108,53 @@ Result<void> read_optimizer(const Json& json, OptimizerConfig& optimizer) {
   return reader.finish();
 }
 
-// An object whose only key today is its kind.
-Result<void> read_kind(const Json& json,
-                       const char* path,
-                       const std::vector<std::string>& kinds,
-                       std::string& kind) {
-  ObjectReader reader(json, path);
-  kind = reader.choice("kind", kinds.front(), kinds);
+bool may_be_silent_for_long(const TriggerConfig& trigger) {
+  return trigger.kind == "norm" || trigger.kind == "rate" || trigger.kind == "slope";
+}
+
+Result<void> read_trigger(const Json& json, TriggerConfig& trigger) {
+  ObjectReader reader(json, "gossip.trigger");
+  trigger.kind = reader.choice("kind", "always", {"always", "every", "norm", "rate", "slope"});
+  if (trigger.kind == "every") {
+    trigger.period = static_cast<std::uint64_t>(reader.integer("period", 10, 1, kBillion));
+  } else if (trigger.kind == "norm") {
+    trigger.threshold = reader.number("threshold", 0.1, 0.0, 1e12);
+    trigger.schedule =
+        reader.choice("schedule", "constant", {"constant", "sqrt", "inverse", "geometric", "step"});
+    if (trigger.schedule == "geometric") {
+      trigger.ratio = reader.number("ratio", 0.99, 1e-6, 1.0);
+    }
+  } else if (trigger.kind == "rate") {
+    trigger.target = reader.number("target", 0.2, 1e-6, 1.0);
+  } else if (trigger.kind == "slope") {
+    trigger.horizon = reader.number("horizon", 0.95, 1e-6, 1.0);
+  }
+  if (may_be_silent_for_long(trigger)) {
+    trigger.max_silence =
+        static_cast<std::uint64_t>(reader.integer("max_silence", 50, 1, kBillion));
+  }
   return reader.finish();
+}
+
+Json write_trigger(const TriggerConfig& trigger) {
+  Json json;
+  json.set("kind", trigger.kind);
+  if (trigger.kind == "every") {
+    json.set("period", trigger.period);
+  } else if (trigger.kind == "norm") {
+    json.set("threshold", trigger.threshold).set("schedule", trigger.schedule);
+    if (trigger.schedule == "geometric") {
+      json.set("ratio", trigger.ratio);
+    }
+  } else if (trigger.kind == "rate") {
+    json.set("target", trigger.target);
+  } else if (trigger.kind == "slope") {
+    json.set("horizon", trigger.horizon);
+  }
+  if (may_be_silent_for_long(trigger)) {
+    json.set("max_silence", trigger.max_silence);
+  }
+  return json;
 }
 
 Result<void> read_outer(const Json& json, OuterConfig& outer) {
@@ -162,7 +201,7 @@ Result<void> read_gossip(const Json& json, GossipConfig& gossip) {
   reader.adopt(read_topology(reader.object("topology"), gossip.topology));
   reader.adopt(read_codec(reader.object("codec"), gossip.codec));
   gossip.channel = reader.choice("channel", "edge-replica", {"edge-replica", "snapshot"});
-  reader.adopt(read_kind(reader.object("trigger"), "gossip.trigger", {"always"}, gossip.trigger));
+  reader.adopt(read_trigger(reader.object("trigger"), gossip.trigger));
   reader.adopt(read_outer(reader.object("outer"), gossip.outer));
   reader.choice("correction", "none", {"none"});
   gossip.deadline = std::chrono::milliseconds(reader.integer("deadline_ms", 0, 0, 3'600'000));
@@ -182,7 +221,7 @@ Json write_gossip(const GossipConfig& gossip) {
   json.set("topology", write_topology(gossip.topology));
   json.set("codec", write_codec(gossip.codec));
   json.set("channel", gossip.channel);
-  json.set("trigger", Json().set("kind", gossip.trigger));
+  json.set("trigger", write_trigger(gossip.trigger));
   json.set("correction", "none");
   json.set("outer", write_outer(gossip.outer));
   json.set("deadline_ms",

@@ -9,6 +9,7 @@ NodeConfig node_config(const Job& job) {
   config.rounds = job.rounds;
   config.seed = job.seed;
   config.gossip = job.gossip;
+  config.optimizer = job.optimizer;
   config.job = job.document.dump();
   return config;
 }

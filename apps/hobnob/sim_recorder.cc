@@ -119,8 +119,8 @@ SimRecord SimRecorder::measure(const Snapshot& snapshot) const {
   std::uint64_t fired = 0;
   for (const auto& peer : world_.peers) {
     const NodeStatus status = peer->core->node().status();
-    offered += status.fragments_offered;
-    fired += status.fragments_fired;
+    offered += status.exchange.offered;
+    fired += status.exchange.fired;
   }
   record.sent_fraction =
       offered == 0 ? 0.0 : static_cast<double>(fired) / static_cast<double>(offered);

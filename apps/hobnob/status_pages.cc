@@ -274,10 +274,10 @@ Json status_document(const PeerBoard& board) {
   json.set("members", static_cast<std::int64_t>(status.view.size()))
       .set("links", static_cast<std::int64_t>(links));
   json.set("consensus_distance", status.consensus_distance);
-  json.set("trigger_rate", status.fragments_offered == 0
+  json.set("trigger_rate", status.exchange.offered == 0
                                ? Json()
-                               : Json(static_cast<double>(status.fragments_fired) /
-                                      static_cast<double>(status.fragments_offered)));
+                               : Json(static_cast<double>(status.exchange.fired) /
+                                      static_cast<double>(status.exchange.offered)));
   json.set("bytes_sent", bytes_by_kind(status.bytes_sent));
   json.set("bytes_received", bytes_by_kind(status.bytes_received));
   json.set("compression_ratio", compression_ratio(status, identity.parameters));

@@ -42,6 +42,8 @@ inline constexpr std::uint32_t kAllFragments = 0xFFFFFFFF;
 // Flags of edge and state frames.
 inline constexpr std::uint8_t kFlagSnapshot =
     1;  // the payload is the value itself, not a difference
+inline constexpr std::uint8_t kFlagSilent =
+    2;  // no difference worth sending: both ends mix by what they hold
 // Of LEAVE: the leaver has the answers to all it has asked this peer.
 inline constexpr std::uint8_t kFlagSettled = 1;
 

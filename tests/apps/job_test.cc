@@ -261,6 +261,47 @@ TEST(Job, WarnsOfAGammaThatTheCodecCannotCarry) {
   EXPECT_NE(warned("power-sgd", 0.01, 1.0), "");
 }
 
+TEST(Job, WarnsOfAGammaThatSilenceTurnsIntoOvershoot) {
+  const auto warned = [](double target, double gamma) {
+    return warning(GossipConfig{.gamma = gamma, .trigger = {.kind = "rate", .target = target}});
+  };
+  EXPECT_EQ(warned(0.4, 1.0), "");
+  EXPECT_EQ(warned(0.1, 0.25), "");
+  const std::string text = warned(0.1, 1.0);
+  for (const char* part : {"gossip.gamma 1", "gossip.trigger.target 0.1", "to 0.25 or less"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+}
+
+TEST(Job, TriggerKeysReachTheirFieldsAndNoOthers) {
+  const Result<Job> job = parse_job(
+      R"({"gossip": {"trigger": {"kind": "norm", "threshold": 3, "schedule": "geometric", "ratio": 0.9}}})",
+      "job.json");
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  EXPECT_EQ(
+      at_path(job.value().document, "gossip.trigger")->canonical(),
+      R"({"kind":"norm","max_silence":50,"ratio":0.9,"schedule":"geometric","threshold":3.0})");
+  for (const char* trigger :
+       {R"({"kind": "every", "period": 3})", R"({"kind": "rate", "target": 0.1, "max_silence": 9})",
+        R"({"kind": "slope", "horizon": 0.5})", R"({"kind": "norm", "schedule": "step"})"}) {
+    const Result<Job> one =
+        parse_job(std::string(R"({"gossip": {"trigger": )") + trigger + "}}", "job.json");
+    ASSERT_TRUE(one.ok()) << one.error().message;
+    EXPECT_EQ(parse_job(one.value().document.dump(), "again").value().hash(), one.value().hash());
+  }
+  expect_refused(R"({"gossip": {"trigger": {"kind": "always", "target": 0.1}}})",
+                 {"gossip.trigger.target"});
+  expect_refused(R"({"gossip": {"trigger": {"kind": "norm", "ratio": 0.1}}})",
+                 {"gossip.trigger.ratio"});
+  expect_refused(R"({"gossip": {"trigger": {"kind": "rate", "target": 0}}})",
+                 {"gossip.trigger.target"});
+  expect_refused(R"({"gossip": {"trigger": {"kind": "slope", "horizon": 1.1}}})",
+                 {"gossip.trigger.horizon"});
+  expect_refused(
+      R"({"gossip": {"trigger": {"kind": "norm"}, "channel": "snapshot", "codec": {"kind": "raw"}}})",
+      {"gossip.trigger.kind norm", "gossip.channel snapshot", "use channel edge-replica"});
+}
+
 TEST(Job, AQuadraticNeedsItsMatrices) {
   expect_refused(R"({"workload": {"kind": "quadratic"}})", {"workload.curvature"});
   expect_refused(R"({"workload": {"kind": "quadratic", "curvature": [[1, 2]]}})",

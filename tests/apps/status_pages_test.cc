@@ -40,8 +40,8 @@ NodeStatus busy_status() {
   status.links = {link};
   status.bytes_sent[static_cast<std::uint8_t>(FrameKind::kEdgeRequest)] = 300;
   status.bytes_sent[static_cast<std::uint8_t>(FrameKind::kMembers)] = 100;
-  status.fragments_offered = 4;
-  status.fragments_fired = 2;
+  status.exchange.offered = 4;
+  status.exchange.fired = 2;
   return status;
 }
 

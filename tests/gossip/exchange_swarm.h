@@ -32,6 +32,7 @@ struct Setup {
   bool reliable = true;
   std::size_t max_edges = 64;
   std::uint64_t stale_rounds = 200;
+  TriggerConfig trigger;
 };
 
 // Exchanges joined by a wire whose frames move only when the test says so.
@@ -48,6 +49,7 @@ class Swarm {
   struct End {
     std::unique_ptr<Channel> channel;
     std::unique_ptr<Mixer> mixer;
+    std::unique_ptr<Trigger> trigger;
     std::unique_ptr<EdgeExchange> exchange;
     std::vector<double> value;
     std::vector<Settled> settled;
@@ -73,6 +75,7 @@ class Swarm {
     end.value.resize(setup_.fragments * kPerFragment);
     end.channel = make_channel(setup_.channel, {.kind = setup_.codec}, DType::kFloat64);
     end.mixer = make_difference_mixer(1.0, DType::kFloat64, end.value.size());
+    end.trigger = make_trigger(setup_.trigger, [](std::uint64_t) { return 1.0; });
     end.exchange = std::make_unique<EdgeExchange>(
         *executor_,
         EdgeExchangeConfig{.self = id(self),
@@ -80,7 +83,7 @@ class Swarm {
                            .waits_for_round = setup_.waits_for_round,
                            .max_edges = setup_.max_edges,
                            .stale_rounds = setup_.stale_rounds},
-        fragments, *end.channel, *end.mixer,
+        fragments, *end.channel, *end.mixer, *end.trigger,
         EdgeExchange::Events{
             .send =
                 [this, self](const PeerId& peer, FrameHeader header, const Bytes& payload) {

@@ -46,6 +46,7 @@ int run_simulate(const SimulateOptions& options);
 int run_job_check(const std::string& path, bool json);
 int run_job_schema();
 int run_job_example(const std::string& name);
+int run_job_list();
 
 struct PeerOptions {
   std::string job;

@@ -4,6 +4,7 @@
 
 #include "apps/hobnob/commands.h"
 #include "apps/hobnob/job.h"
+#include "apps/hobnob/job_presets.h"
 
 namespace hobnob {
 
@@ -39,6 +40,20 @@ int run_job_check(const std::string& path, bool json) {
 
 int run_job_schema() {
   std::printf("%s\n", job_schema().dump(2).c_str());
+  return kExitDone;
+}
+
+int run_job_list() {
+  std::printf(
+      "Problems:\n"
+      "  fashion-mlp      a two-layer network on Fashion-MNIST; hobnob's own choice of algorithm\n"
+      "  fashion-softmax  softmax regression on it, peers with unlike data\n"
+      "  quadratic        8 peers, 6 values, a known optimum; for `hobnob simulate`\n\n"
+      "Algorithms, on fashion-mlp:\n");
+  for (const Preset& preset : presets()) {
+    std::printf("  %s (%s)\n    sends %s\n    state %s\n    for   %s\n", preset.name, preset.paper,
+                preset.sends, preset.state, preset.when);
+  }
   return kExitDone;
 }
 

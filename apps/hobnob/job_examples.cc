@@ -1,4 +1,5 @@
 #include "apps/hobnob/job.h"
+#include "apps/hobnob/job_presets.h"
 #include "compress/codec_config.h"
 #include "runtime/base/nearest_word.h"
 
@@ -211,10 +212,18 @@ Result<std::string> example_job(const std::string& name) {
   if (name == "quadratic") {
     return quadratic();
   }
-  const std::string near = nearest_word(name, {"fashion-mlp", "fashion-softmax", "quadratic"});
+  if (const Preset* preset = find_preset(name)) {
+    const Json edits = parse_json(preset->edits, name).value();
+    return merged(parse_json(kFashionMlp, name).value(), edits).set("name", name).dump(2) + "\n";
+  }
+  std::vector<std::string> known{"fashion-mlp", "fashion-softmax", "quadratic"};
+  for (const Preset& preset : presets()) {
+    known.emplace_back(preset.name);
+  }
+  const std::string near = nearest_word(name, known);
   return make_error(ErrorCode::kInvalidArgument,
-                    "no example job \"%s\"%s; known: fashion-mlp, fashion-softmax, quadratic",
-                    name.c_str(), near.empty() ? "" : ("; did you mean \"" + near + "\"?").c_str());
+                    "no example job \"%s\"%s; `hobnob job example --list` names all", name.c_str(),
+                    near.empty() ? "" : ("; did you mean \"" + near + "\"?").c_str());
 }
 
 Json job_schema() {

@@ -129,6 +129,7 @@ void add_simulate(CLI::App& app, SimulateOptions& o, int& code) {
 struct JobOptions {
   std::string file;
   std::string example = "fashion-mlp";
+  bool list = false;
   bool json = false;
 };
 
@@ -144,9 +145,15 @@ void add_job(CLI::App& app, JobOptions& o, int& code) {
     code = hobnob::run_job_schema();
   });
   CLI::App* example =
-      verb->add_subcommand("example", "Print a job: fashion-mlp, fashion-softmax or quadratic");
+      verb->add_subcommand("example", "Print a job: a problem, or an algorithm as its parts");
   example->add_option("NAME", o.example)->capture_default_str();
-  example->callback([&o, &code] { code = hobnob::run_job_example(o.example); });
+  example->add_flag("--list", o.list, "Say what there is: paper, what is sent, state, use");
+  example->callback(
+      [&o, &code] { code = o.list ? hobnob::run_job_list() : hobnob::run_job_example(o.example); });
+  example->footer(
+      "Examples:\n"
+      "  hobnob job example --list\n"
+      "  hobnob job example diloco > job.json && hobnob swarm --job job.json --peers 4");
 }
 
 }  // namespace

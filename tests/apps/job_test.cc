@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "apps/hobnob/job_presets.h"
 #include "runtime/base/bytes.h"
 
 namespace hobnob {
@@ -328,7 +329,28 @@ TEST(Job, AnUnknownExampleNamesTheNearestAndAll) {
   ASSERT_FALSE(job.ok());
   EXPECT_EQ(job.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(job.error().message.find("did you mean \"fashion-mlp\""), std::string::npos);
-  EXPECT_NE(job.error().message.find("quadratic"), std::string::npos);
+  EXPECT_NE(job.error().message.find("--list"), std::string::npos);
+}
+
+TEST(Job, EveryPresetIsAGoodJobOfItsName) {
+  for (const Preset& preset : presets()) {
+    SCOPED_TRACE(preset.name);
+    const Result<Job> job = parse_job(example_job(preset.name).value(), preset.name);
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_EQ(job.value().name, preset.name);
+    EXPECT_EQ(warning(job.value().gossip), "");
+    EXPECT_EQ(job.value().workload.kind, "mlp");
+    for (const char* text : {preset.paper, preset.sends, preset.state, preset.when}) {
+      EXPECT_FALSE(std::string(text).empty());
+    }
+  }
+}
+
+TEST(Job, MergingReplacesObjectsOfAnotherKindAndKeepsTheRest) {
+  const Json document =
+      parse_json(R"({"a": {"x": 1, "y": 2}, "b": {"kind": "p", "q": 3}})", "d").value();
+  const Json edits = parse_json(R"({"a": {"y": 5}, "b": {"kind": "r"}, "c": 4})", "e").value();
+  EXPECT_EQ(merged(document, edits).canonical(), R"({"a":{"x":1,"y":5},"b":{"kind":"r"},"c":4})");
 }
 
 TEST(Job, AMissingFileIsAnErrorThatSaysHowToStart) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "apps/hobnob/job_presets.h"
 #include "apps/hobnob/sim_swarm.h"
 #include "runtime/base/log.h"
 #include "tests/support/p1_job.h"
@@ -138,11 +139,24 @@ SimRecord simulated(const Job& job) {
   return result.value().last;
 }
 
-// round(t, x) is the rule: from all peers' x to the next.
-void expect_same(Edits edits,
-                 const std::function<void(const Reference&, std::uint64_t, Peers&)>& round) {
+// The gossip part of a preset, with values sent as they are; then `more`.
+Edits edits_of(const std::string& preset, const Edits& more) {
+  const Json whole = parse_json(find_preset(preset)->edits, preset).value();
+  Edits edits;
+  for (const auto& [key, value] : whole.find("gossip")->object()) {
+    edits.emplace_back("gossip." + key, value);
+  }
+  edits.emplace_back("gossip.codec", Json().set("kind", "raw"));
   edits.emplace_back("rounds", static_cast<std::int64_t>(kRounds));
-  const Job job = p1(edits);
+  edits.insert(edits.end(), more.begin(), more.end());
+  return edits;
+}
+
+// round(t, x) is the rule: from all peers' x to the next.
+void expect_same(const std::string& preset,
+                 const Edits& more,
+                 const std::function<void(const Reference&, std::uint64_t, Peers&)>& round) {
+  const Job job = p1(edits_of(preset, more));
   const Reference reference(job);
   Peers x{};
   for (std::uint64_t t = 0; t < kRounds; ++t) {
@@ -155,37 +169,39 @@ void expect_same(Edits edits,
 }
 
 TEST(Composition, DPsgdAdaptsThenCombines) {
-  expect_same({}, [](const Reference& p, std::uint64_t t, Peers& x) {
+  expect_same("d-psgd", {}, [](const Reference& p, std::uint64_t t, Peers& x) {
     x = p.mixed(t, each([&](std::size_t i) { return x[i] - 0.05 * p.gradient(i, x[i]); }));
   });
 }
 
 TEST(Composition, DPsgdCombinesThenAdapts) {
-  expect_same({{"gossip.order", "cta"}}, [](const Reference& p, std::uint64_t t, Peers& x) {
-    const Peers mixed = p.mixed(t, x);
-    x = each([&](std::size_t i) { return mixed[i] - 0.05 * p.gradient(i, x[i]); });
+  expect_same("d-psgd", {{"gossip.order", "cta"}},
+              [](const Reference& p, std::uint64_t t, Peers& x) {
+                const Peers mixed = p.mixed(t, x);
+                x = each([&](std::size_t i) { return mixed[i] - 0.05 * p.gradient(i, x[i]); });
+              });
+}
+
+TEST(Composition, AllreduceIsGradientDescentOnTheMean) {
+  expect_same("allreduce", {}, [](const Reference& p, std::uint64_t /*t*/, Peers& x) {
+    x.fill(x[0] - 0.05 * Reference::mean(each([&](std::size_t i) { return p.gradient(i, x[0]); })));
   });
 }
 
 TEST(Composition, LocalSgdIsCompleteAfterKSteps) {
   expect_same(
-      {{"gossip.topology.kind", "complete"},
-       {"gossip.local_steps", 4},
-       {"optimizer.learning_rate", 0.02}},
+      "local-sgd", {{"optimizer.learning_rate", 0.02}},
       [](const Reference& p, std::uint64_t /*t*/, Peers& x) {
-        x.fill(Reference::mean(each([&](std::size_t i) { return p.descend(i, x[i], 0.02, 4); })));
+        x.fill(Reference::mean(each([&](std::size_t i) { return p.descend(i, x[i], 0.02, 8); })));
       });
 }
 
 TEST(Composition, FedProxPullsToTheAnchor) {
-  expect_same({{"gossip.topology.kind", "complete"},
-               {"gossip.local_steps", 4},
-               {"optimizer.learning_rate", 0.02},
-               {"optimizer.prox", 3.0}},
+  expect_same("fedprox", {{"optimizer.learning_rate", 0.02}, {"optimizer.prox", 3.0}},
               [](const Reference& p, std::uint64_t /*t*/, Peers& x) {
                 const Vector anchor = x[0];
                 x.fill(Reference::mean(each([&](std::size_t i) {
-                  return p.descend(i, anchor, 0.02, 4,
+                  return p.descend(i, anchor, 0.02, 8,
                                    [&](const Vector& y) { return 3.0 * (y - anchor); });
                 })));
               });
@@ -193,36 +209,74 @@ TEST(Composition, FedProxPullsToTheAnchor) {
 
 TEST(Composition, DmSgdHasMomentumOfItsOwnGradient) {
   Peers m{};
-  expect_same({{"optimizer.learning_rate", 0.005}, {"optimizer.momentum", 0.9}},
+  expect_same("d-psgd", {{"optimizer.learning_rate", 0.005}, {"optimizer.momentum", 0.9}},
               [&](const Reference& p, std::uint64_t t, Peers& x) {
                 m = each([&](std::size_t i) { return 0.9 * m[i] + p.gradient(i, x[i]); });
                 x = p.mixed(t, each([&](std::size_t i) { return x[i] - 0.005 * m[i]; }));
               });
 }
 
-TEST(Composition, SquarmWithoutATriggerIsNesterovThenMixing) {
+TEST(Composition, ChocoWithoutLossIsDPsgdWithALazyMatrix) {
+  expect_same("choco", {}, [](const Reference& p, std::uint64_t t, Peers& x) {
+    const Peers u = each([&](std::size_t i) { return x[i] - 0.05 * p.gradient(i, x[i]); });
+    const Peers mixed = p.mixed(t, u);
+    x = each([&](std::size_t i) { return u[i] + 0.9 * (mixed[i] - u[i]); });
+  });
+}
+
+// A peer's public copy moves when it is as far away as the threshold says; mixing is by the copies.
+template <typename Local>
+void expect_event_triggered(
+    const std::string& preset, const Edits& more, double gamma, double threshold, Local local) {
+  Peers hat{};
+  expect_same(preset, more, [&](const Reference& p, std::uint64_t t, Peers& x) {
+    const Peers u = each([&](std::size_t i) { return local(p, i, x[i]); });
+    for (std::size_t i = 0; i < kPeers; ++i) {
+      double squares = 0.0;
+      for (const double value : u[i] - hat[i]) {
+        squares += value * value;
+      }
+      // The first round has nothing to be silent about.
+      hat[i] = t == 0 || std::sqrt(squares) >= threshold ? u[i] : hat[i];
+    }
+    const Peers mixed = p.mixed(t, hat);
+    x = each([&](std::size_t i) { return u[i] + gamma * (mixed[i] - hat[i]); });
+  });
+}
+
+TEST(Composition, EventTriggeredGossipMixesByPublicCopies) {
+  expect_event_triggered(
+      "event-triggered",
+      {{"optimizer.learning_rate", 0.01},
+       {"gossip.trigger",
+        Json().set("kind", "norm").set("threshold", 0.05).set("max_silence", std::int64_t{1000})}},
+      0.25, 0.05, [](const Reference& p, std::size_t i, const Vector& x) {
+        return x - 0.01 * p.gradient(i, x);
+      });
+}
+
+TEST(Composition, SquarmIsNesterovAndATriggeredChannel) {
   Peers v{};
-  expect_same({{"optimizer.learning_rate", 0.005},
-               {"optimizer.momentum", 0.8},
-               {"optimizer.nesterov", true},
-               {"gossip.gamma", 0.6}},
-              [&](const Reference& p, std::uint64_t t, Peers& x) {
-                const Peers u = each([&](std::size_t i) {
-                  const Vector g = p.gradient(i, x[i]);
-                  v[i] = 0.8 * v[i] + g;
-                  return x[i] - 0.005 * (g + 0.8 * v[i]);
-                });
-                const Peers mixed = p.mixed(t, u);
-                x = each([&](std::size_t i) { return u[i] + 0.6 * (mixed[i] - u[i]); });
-              });
+  expect_event_triggered("squarm",
+                         {{"optimizer.learning_rate", 0.005},
+                          {"optimizer.momentum", 0.8},
+                          {"optimizer.nesterov", true},
+                          {"gossip.trigger", Json()
+                                                 .set("kind", "norm")
+                                                 .set("threshold", 0.3)
+                                                 .set("schedule", "step")
+                                                 .set("max_silence", std::int64_t{1000})}},
+                         0.5, 0.3, [&](const Reference& p, std::size_t i, const Vector& x) {
+                           const Vector g = p.gradient(i, x);
+                           v[i] = 0.8 * v[i] + g;
+                           return x - 0.005 * (g + 0.8 * v[i]);
+                         });
 }
 
 TEST(Composition, DecentLamTakesMomentumOfTheMixedStep) {
   constexpr double kEta = 0.005;
   Peers m{};
-  expect_same({{"optimizer.learning_rate", kEta},
-               {"gossip.outer.kind", "heavy-ball"},
-               {"gossip.outer.momentum", 0.9}},
+  expect_same("decentlam", {{"optimizer.learning_rate", kEta}},
               [&](const Reference& p, std::uint64_t t, Peers& x) {
                 const Peers mixed = p.mixed(
                     t, each([&](std::size_t i) { return x[i] - kEta * p.gradient(i, x[i]); }));
@@ -237,31 +291,23 @@ TEST(Composition, QgDsgdmTakesMomentumOfTheWholeMovement) {
   constexpr double kEta = 0.02;
   Peers hat{};
   expect_same(
-      {{"optimizer.learning_rate", kEta},
-       {"gossip.outer.kind", "quasi-global"},
-       {"gossip.outer.momentum", 0.9},
-       {"gossip.outer.decay", 0.8}},
+      "qg-dsgdm", {{"optimizer.learning_rate", kEta}},
       [&](const Reference& p, std::uint64_t t, Peers& x) {
         const Peers next = p.mixed(t, each([&](std::size_t i) {
                                      return x[i] - kEta * (0.9 * hat[i] + p.gradient(i, x[i]));
                                    }));
-        hat = each([&](std::size_t i) { return 0.8 * hat[i] + 0.2 / kEta * (x[i] - next[i]); });
+        hat = each([&](std::size_t i) { return 0.9 * hat[i] + 0.1 / kEta * (x[i] - next[i]); });
         x = next;
       });
 }
 
 TEST(Composition, DiLoCoIsOuterNesterovOverAllPeers) {
   Vector m{};
-  expect_same({{"gossip.topology.kind", "complete"},
-               {"gossip.local_steps", 5},
-               {"optimizer.learning_rate", 0.02},
-               {"gossip.outer.kind", "nesterov"},
-               {"gossip.outer.momentum", 0.9},
-               {"gossip.outer.rate", 0.7}},
+  expect_same("diloco", {{"optimizer.learning_rate", 0.002}},
               [&](const Reference& p, std::uint64_t /*t*/, Peers& x) {
                 const Vector anchor = x[0];
                 const Vector change = anchor - Reference::mean(each([&](std::size_t i) {
-                                        return p.descend(i, anchor, 0.02, 5);
+                                        return p.descend(i, anchor, 0.002, 50);
                                       }));
                 m = 0.9 * m + change;
                 x.fill(anchor - 0.7 * (change + 0.9 * m));
@@ -271,32 +317,22 @@ TEST(Composition, DiLoCoIsOuterNesterovOverAllPeers) {
 TEST(Composition, SlowMoIsOuterHeavyBallOverAllPeers) {
   constexpr double kGamma = 0.02;
   Vector u{};
-  expect_same({{"gossip.topology.kind", "complete"},
-               {"gossip.local_steps", 5},
-               {"optimizer.learning_rate", kGamma},
-               {"gossip.outer.kind", "heavy-ball"},
-               {"gossip.outer.momentum", 0.6},
-               {"gossip.outer.rate", 0.5}},
+  expect_same("slowmo", {{"optimizer.learning_rate", kGamma}},
               [&](const Reference& p, std::uint64_t /*t*/, Peers& x) {
                 const Vector anchor = x[0];
                 const Vector mean = Reference::mean(
-                    each([&](std::size_t i) { return p.descend(i, anchor, kGamma, 5); }));
+                    each([&](std::size_t i) { return p.descend(i, anchor, kGamma, 12); }));
                 u = 0.6 * u + 1.0 / kGamma * (anchor - mean);
-                x.fill(anchor - 0.5 * kGamma * u);
+                x.fill(anchor - 1.0 * kGamma * u);
               });
 }
 
 TEST(Composition, NoLoCoIsOuterHeavyBallInPairs) {
   Peers m{};
-  expect_same({{"gossip.topology.kind", "random-matching"},
-               {"gossip.local_steps", 5},
-               {"optimizer.learning_rate", 0.02},
-               {"gossip.outer.kind", "heavy-ball"},
-               {"gossip.outer.momentum", 0.5},
-               {"gossip.outer.rate", 0.7}},
+  expect_same("noloco", {{"optimizer.learning_rate", 0.002}},
               [&](const Reference& p, std::uint64_t t, Peers& a) {
                 const Peers change = p.mixed(
-                    t, each([&](std::size_t i) { return p.descend(i, a[i], 0.02, 5) - a[i]; }));
+                    t, each([&](std::size_t i) { return p.descend(i, a[i], 0.002, 25) - a[i]; }));
                 const Peers anchors = p.mixed(t, a);
                 a = each([&](std::size_t i) {
                   m[i] = 0.5 * m[i] + 0.7 * change[i] + 0.7 * (anchors[i] - a[i]);

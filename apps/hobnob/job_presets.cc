@@ -72,7 +72,7 @@ const std::vector<Preset>& presets() {
        "a 4-bit difference to a neighbour, in a fifth of the rounds", "2 a neighbour (replicas)",
        "peers that move unevenly, links that cost by the message",
        R"({"gossip": {"mode": "sync", "topology": {"kind": "ring"}, "codec": {"kind": "int4"},
-           "channel": "edge-replica", "gamma": 0.25,
+           "channel": "edge-replica", "gamma": 0.45,
            "trigger": {"kind": "rate", "target": 0.2}}})"},
       {"eventgrad", "2103.07454", "a vector, where its norm has changed by more than usual",
        "2 a neighbour (replicas)", "to compare with; mixes by what was last sent, unlike the paper",

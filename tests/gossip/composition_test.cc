@@ -250,7 +250,7 @@ TEST(Composition, EventTriggeredGossipMixesByPublicCopies) {
       {{"optimizer.learning_rate", 0.01},
        {"gossip.trigger",
         Json().set("kind", "norm").set("threshold", 0.05).set("max_silence", std::int64_t{1000})}},
-      0.25, 0.05, [](const Reference& p, std::size_t i, const Vector& x) {
+      0.45, 0.05, [](const Reference& p, std::size_t i, const Vector& x) {
         return x - 0.01 * p.gradient(i, x);
       });
 }

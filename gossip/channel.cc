@@ -11,27 +11,33 @@ namespace hobnob {
 
 namespace {
 
-// Both channels: replicas, if kept, turn into differences; without them each message is a snapshot.
-class ReplicaChannel final : public Channel {
+enum class Kept : std::uint8_t { kNothing, kReplicas, kResidual };
+
+// All kinds: replicas, if kept, turn into differences; without them each message is a snapshot, to
+// which the residual, if kept, is added.
+class EdgeChannel final : public Channel {
  public:
-  ReplicaChannel(bool keeps_replicas,
-                 const CodecConfig& codec,
-                 DType type,
-                 std::uint64_t noise_seed,
-                 const VectorOps& ops)
+  EdgeChannel(Kept kept,
+              const CodecConfig& codec,
+              DType type,
+              std::uint64_t noise_seed,
+              const VectorOps& ops)
       : ops_(ops),
-        keeps_replicas_(keeps_replicas),
+        kept_(kept),
         type_(type),
         noise_seed_(noise_seed),
         codec_(make_codec(codec)),
         // What stands in for a missing replica must be exact, or the two ends would start apart.
-        snapshot_codec_(make_codec(keeps_replicas ? CodecConfig{.kind = "raw"} : codec)) {}
+        snapshot_codec_(make_codec(kept == Kept::kReplicas ? CodecConfig{.kind = "raw"} : codec)) {}
 
   Encoded encode(const EdgeKey& edge, ConstVec value, bool as_snapshot, Bytes& out) override {
     const auto found = edges_.find(edge);
-    const bool is_snapshot = as_snapshot || !keeps_replicas_ || found == edges_.end();
+    const bool is_snapshot = as_snapshot || kept_ != Kept::kReplicas || found == edges_.end();
     Encoded encoded{.is_snapshot = is_snapshot};
     const RngKey key{.seed = noise_seed_, .stream = encoded_++};
+    if (kept_ == Kept::kResidual) {
+      value = with_residual(edge, value);
+    }
     if (is_snapshot) {
       encoded.codec = snapshot_codec_->id();
       encoded.poisoned_blocks = snapshot_codec_->encode(value, key, out);
@@ -44,7 +50,7 @@ class ReplicaChannel final : public Channel {
   }
 
   bool has_base(const EdgeKey& edge) const override {
-    return keeps_replicas_ && edges_.contains(edge);
+    return kept_ == Kept::kReplicas && edges_.contains(edge);
   }
 
   double squared_change(const EdgeKey& edge, ConstVec value) const override {
@@ -56,7 +62,7 @@ class ReplicaChannel final : public Channel {
   }
 
   bool can_apply(const EdgeKey& edge, bool is_snapshot) const override {
-    return is_snapshot || (keeps_replicas_ && edges_.contains(edge));
+    return is_snapshot || (kept_ == Kept::kReplicas && edges_.contains(edge));
   }
 
   Result<void> receive(const EdgeKey& edge,
@@ -96,6 +102,10 @@ class ReplicaChannel final : public Channel {
     const Result<void> decoded =
         codec.value()->decode_add(message.payload, 1.0, replicas.sent.view());
     HOBNOB_CHECK(decoded.ok(), "own message does not decode");
+    if (kept_ == Kept::kResidual) {
+      ops_.subtract(std::as_const(replicas.intended).view(), std::as_const(replicas.sent).view(),
+                    replicas.residual.view());
+    }
   }
 
   void add_difference(const EdgeKey& edge, double scale, Vec into) const override {
@@ -109,8 +119,13 @@ class ReplicaChannel final : public Channel {
   }
 
   void settle(const EdgeKey& edge) override {
-    if (!keeps_replicas_) {
+    if (kept_ == Kept::kNothing) {
       edges_.erase(edge);
+    } else if (kept_ == Kept::kResidual) {
+      Entry& replicas = edges_.at(edge);
+      replicas.sent = Buffer();
+      replicas.received = Buffer();
+      replicas.intended = Buffer();
     }
   }
 
@@ -118,19 +133,39 @@ class ReplicaChannel final : public Channel {
 
   std::uint64_t sent_hash(const EdgeKey& edge) const override {
     const auto found = edges_.find(edge);
-    return found == edges_.end() ? 0 : hash_of(found->second.sent.view());
+    return found == edges_.end() || found->second.sent.empty() ? 0
+                                                               : hash_of(found->second.sent.view());
   }
 
   std::uint64_t received_hash(const EdgeKey& edge) const override {
     const auto found = edges_.find(edge);
-    return found == edges_.end() ? 0 : hash_of(found->second.received.view());
+    return found == edges_.end() || found->second.received.empty()
+               ? 0
+               : hash_of(found->second.received.view());
   }
 
  private:
   struct Entry {
     Buffer sent;
     Buffer received;
+    // With a residual: what codecs have rounded off and the other end never got; and the last value
+    // encoded, that and the residual of its time together.
+    Buffer residual;
+    Buffer intended;
   };
+
+  ConstVec with_residual(const EdgeKey& edge, ConstVec value) {
+    Entry& kept = edges_[edge];
+    if (kept.residual.empty()) {
+      kept.residual = ops_.allocate(type_, value.count());
+    }
+    if (kept.intended.empty()) {
+      kept.intended = ops_.allocate(type_, value.count());
+    }
+    ops_.copy(value, kept.intended.view());
+    ops_.axpy(1.0, std::as_const(kept.residual).view(), kept.intended.view());
+    return std::as_const(kept.intended).view();
+  }
 
   static std::uint64_t hash_of(ConstVec values) {
     return hash_bytes({static_cast<const std::byte*>(values.data()), values.size_bytes()});
@@ -148,7 +183,7 @@ class ReplicaChannel final : public Channel {
   }
 
   const VectorOps& ops_;
-  bool keeps_replicas_;
+  Kept kept_;
   DType type_;
   std::uint64_t noise_seed_;
   std::uint64_t encoded_ = 0;  // messages so far
@@ -164,8 +199,12 @@ std::unique_ptr<Channel> make_channel(const std::string& kind,
                                       DType type,
                                       std::uint64_t noise_seed,
                                       const VectorOps& ops) {
-  HOBNOB_CHECK(kind == "snapshot" || kind == "edge-replica", "unknown channel passed validation");
-  return std::make_unique<ReplicaChannel>(kind == "edge-replica", codec, type, noise_seed, ops);
+  HOBNOB_CHECK(kind == "snapshot" || kind == "edge-replica" || kind == "error-feedback",
+               "unknown channel passed validation");
+  const Kept kept = kind == "edge-replica"     ? Kept::kReplicas
+                    : kind == "error-feedback" ? Kept::kResidual
+                                               : Kept::kNothing;
+  return std::make_unique<EdgeChannel>(kept, codec, type, noise_seed, ops);
 }
 
 }  // namespace hobnob

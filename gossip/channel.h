@@ -75,7 +75,14 @@ class Channel {
   virtual std::uint64_t received_hash(const EdgeKey& edge) const = 0;
 };
 
-// `kind`: snapshot | edge-replica; `type` is the working precision. Codecs that round or select at
+// `kind`:
+//   snapshot        each message is the value; nothing is kept
+//   edge-replica    differences to what the other end holds: two vectors an edge (CHOCO-SGD
+//                   1902.00340, per edge)
+//   error-feedback  each message is the value and what codecs have rounded off it so far on this
+//                   edge, which is all that is kept: a message lost or a peer that comes anew harms
+//                   nothing (DeepSqueeze 1907.07346)
+// `type` is the working precision. Codecs that round or select at
 // random draw from `noise_seed`, which no two peers share.
 std::unique_ptr<Channel> make_channel(const std::string& kind,
                                       const CodecConfig& codec,

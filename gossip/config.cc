@@ -36,18 +36,20 @@ Result<void> validate(const GossipConfig& config) {
   if (!(config.gamma > 0.0 && config.gamma <= 1.0)) {
     return refuse("gossip.gamma: must be in (0, 1]");
   }
-  if (config.channel != "snapshot" && config.channel != "edge-replica") {
-    return refuse("gossip.channel: this build has snapshot and edge-replica");
+  if (config.channel != "snapshot" && config.channel != "edge-replica" &&
+      config.channel != "error-feedback") {
+    return refuse("gossip.channel: this build has snapshot, edge-replica and error-feedback");
   }
   const Result<void> trigger = validate(config.trigger);
   if (!trigger.ok()) {
     return trigger;
   }
-  if (config.trigger.kind != "always" && config.channel == "snapshot") {
-    return refuse(
-        "gossip.trigger.kind " + config.trigger.kind +
-        " with gossip.channel snapshot: whoever is silent is believed to be where it was, "
-        "and a snapshot keeps nothing; use channel edge-replica");
+  const bool is_silent_at_times = config.trigger.kind != "always" && config.trigger.kind != "every";
+  if (is_silent_at_times && config.channel != "edge-replica") {
+    return refuse("gossip.trigger.kind " + config.trigger.kind + " with gossip.channel " +
+                  config.channel +
+                  ": whoever is silent is believed to be where it was, and nobody keeps where; use "
+                  "channel edge-replica");
   }
   const Result<void> outer = validate(config.outer);
   if (!outer.ok()) {

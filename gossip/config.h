@@ -64,9 +64,11 @@ struct GossipConfig {
   std::uint32_t local_steps = 1;
   // Scales every flow; 1 mixes by W itself.
   double gamma = 1.0;
+  double clip = 0.0;  // the longest difference of a fragment that is mixed; 0: any
   TopologyConfig topology;
   CodecConfig codec;
-  // snapshot | edge-replica. A replica costs two vectors per neighbour and sends differences.
+  // snapshot | edge-replica | error-feedback. A replica costs two vectors per neighbour and sends
+  // differences; error feedback costs one and sends values.
   std::string channel = "edge-replica";
   TriggerConfig trigger;
   OuterConfig outer;

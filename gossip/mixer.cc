@@ -1,5 +1,6 @@
 #include "gossip/mixer.h"
 
+#include <cmath>
 #include <utility>
 
 namespace hobnob {
@@ -8,15 +9,20 @@ namespace {
 
 class DifferenceMixer final : public Mixer {
  public:
-  DifferenceMixer(double gamma, DType type, std::size_t count, const VectorOps& ops)
-      : ops_(ops), gamma_(gamma), flow_(std::make_shared<Buffer>(ops.allocate(type, count))) {}
+  DifferenceMixer(const MixerConfig& config, DType type, std::size_t count, const VectorOps& ops)
+      : ops_(ops), config_(config), flow_(std::make_shared<Buffer>(ops.allocate(type, count))) {}
 
   void add(const Channel& channel,
            const EdgeKey& edge,
            double weight,
            std::size_t offset,
            std::size_t count) override {
-    channel.add_difference(edge, gamma_ * weight, flow_->view().slice(offset, count));
+    double scale = config_.gamma * weight;
+    if (config_.clip > 0.0) {
+      const double length = std::sqrt(channel.squared_difference(edge));
+      scale *= length > config_.clip ? config_.clip / length : 1.0;
+    }
+    channel.add_difference(edge, scale, flow_->view().slice(offset, count));
   }
 
   std::shared_ptr<Buffer> take(std::shared_ptr<Buffer> spare) override {
@@ -28,17 +34,17 @@ class DifferenceMixer final : public Mixer {
 
  private:
   const VectorOps& ops_;
-  double gamma_;
+  MixerConfig config_;
   std::shared_ptr<Buffer> flow_;
 };
 
 }  // namespace
 
-std::unique_ptr<Mixer> make_difference_mixer(double gamma,
+std::unique_ptr<Mixer> make_difference_mixer(const MixerConfig& config,
                                              DType type,
                                              std::size_t count,
                                              const VectorOps& ops) {
-  return std::make_unique<DifferenceMixer>(gamma, type, count, ops);
+  return std::make_unique<DifferenceMixer>(config, type, count, ops);
 }
 
 }  // namespace hobnob

@@ -23,9 +23,16 @@ class Mixer {
   virtual ConstVec pending() const = 0;
 };
 
-// x_i += gamma * sum_j w_ij (x_j - x_i): the mean of all peers does not move, whichever edges
+struct MixerConfig {
+  double gamma = 1.0;
+  // Self-centred clipping (He, Karimireddy and Jaggi 2202.01545): a fragment's difference longer
+  // than this, by its 2-norm, is shortened to it. Both ends see one length. 0: none is.
+  double clip = 0.0;
+};
+
+// x_i += gamma * sum_j w_ij clip(x_j - x_i): the mean of all peers does not move, whichever edges
 // completed.
-std::unique_ptr<Mixer> make_difference_mixer(double gamma,
+std::unique_ptr<Mixer> make_difference_mixer(const MixerConfig& config,
                                              DType type,
                                              std::size_t count,
                                              const VectorOps& ops = cpu_vector_ops());

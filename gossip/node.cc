@@ -46,7 +46,7 @@ Node::Node(Executor& executor,
                             // Another life under the same id draws other noise.
                             hash3(config.noise_seed, config.self.key(), config.incarnation),
                             *config.ops)),
-      mixer_(make_difference_mixer(config.gossip.gamma,
+      mixer_(make_difference_mixer({.gamma = config.gossip.gamma, .clip = config.gossip.clip},
                                    type,
                                    fragments_.back().offset + fragments_.back().count,
                                    *config.ops)),

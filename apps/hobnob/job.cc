@@ -198,9 +198,11 @@ Result<void> read_gossip(const Json& json, GossipConfig& gossip) {
       reader.choice("order", "atc", {"atc", "cta"}) == "atc" ? RoundOrder::kAtc : RoundOrder::kCta;
   gossip.local_steps = static_cast<std::uint32_t>(reader.integer("local_steps", 1, 1, 1 << 20));
   gossip.gamma = reader.number("gamma", 1.0, 1e-6, 1.0);
+  gossip.clip = reader.number("clip", 0.0, 0.0, 1e12);
   reader.adopt(read_topology(reader.object("topology"), gossip.topology));
   reader.adopt(read_codec(reader.object("codec"), gossip.codec));
-  gossip.channel = reader.choice("channel", "edge-replica", {"edge-replica", "snapshot"});
+  gossip.channel =
+      reader.choice("channel", "edge-replica", {"edge-replica", "snapshot", "error-feedback"});
   reader.adopt(read_trigger(reader.object("trigger"), gossip.trigger));
   reader.adopt(read_outer(reader.object("outer"), gossip.outer));
   reader.choice("correction", "none", {"none"});
@@ -217,7 +219,7 @@ Json write_gossip(const GossipConfig& gossip) {
   json.set("mode", name_of(gossip.mode));
   json.set("order", gossip.order == RoundOrder::kAtc ? "atc" : "cta");
   json.set("local_steps", static_cast<std::int64_t>(gossip.local_steps));
-  json.set("gamma", gossip.gamma);
+  json.set("gamma", gossip.gamma).set("clip", gossip.clip);
   json.set("topology", write_topology(gossip.topology));
   json.set("codec", write_codec(gossip.codec));
   json.set("channel", gossip.channel);

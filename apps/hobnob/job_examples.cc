@@ -116,6 +116,8 @@ std::vector<Key> training_keys() {
       {"gossip.order", "atc | cta", "atc", "cta overlaps the exchange with the gradient"},
       {"gossip.local_steps", "integer >= 1", "1", "gradient steps between exchanges"},
       {"gossip.gamma", "(0, 1]", "1", "scales the mixing"},
+      {"gossip.clip", "number >= 0", "0",
+       "longest difference of a fragment that is mixed (self-centred clipping); 0: any"},
   };
 }
 
@@ -168,10 +170,10 @@ std::vector<Key> exchange_keys() {
       {"gossip.codec.trials", "0..256, even", "32",
        "binomial: of the noise; trials / 4 is its variance in steps squared"},
       {"gossip.codec.block", "256", "256", "values that share a scale"},
-      {"gossip.channel", "edge-replica | snapshot", "edge-replica",
-       "differences to a replica, or whole values"},
+      {"gossip.channel", "edge-replica | snapshot | error-feedback", "edge-replica",
+       "differences to a replica, whole values, or values and what was rounded off them"},
       {"gossip.trigger.kind", "always | every | norm | rate | slope", "always",
-       "when a fragment is sent; needs edge-replica unless always"},
+       "when a fragment is sent; norm, rate and slope need edge-replica"},
       {"gossip.trigger.period", "rounds", "10", "every: fragments in turn"},
       {"gossip.trigger.threshold", "number >= 0", "0.1",
        "norm: of the distance to what the neighbour believes"},

@@ -21,8 +21,10 @@ struct Case {
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) {
   const std::string channel = info.param.channel;
-  return (channel == "snapshot" ? "Snapshot" : "EdgeReplica") + std::string("_") +
-         info.param.codec + (info.param.type == DType::kFloat32 ? "_f32" : "_f64");
+  const std::string kind = channel == "snapshot"       ? "Snapshot"
+                           : channel == "edge-replica" ? "EdgeReplica"
+                                                       : "ErrorFeedback";
+  return kind + "_" + info.param.codec + (info.param.type == DType::kFloat32 ? "_f32" : "_f64");
 }
 
 Buffer buffer_of(const std::vector<double>& values, DType type) {
@@ -107,7 +109,7 @@ TEST_P(ChannelPair, BothEndsHoldTheSameBitsWithTheNamesSwapped) {
     for (int exchange = 0; exchange < 6; ++exchange) {
       const bool was_snapshot = transact(random_values(rng, count), random_values(rng, count));
       const bool is_first = exchange == 0;
-      EXPECT_EQ(was_snapshot, is_first || std::string(GetParam().channel) == "snapshot");
+      EXPECT_EQ(was_snapshot, is_first || std::string(GetParam().channel) != "edge-replica");
       expect_mirrored(count);
       settle();
     }
@@ -193,6 +195,8 @@ INSTANTIATE_TEST_SUITE_P(All,
                                          Case{"snapshot", "raw", DType::kFloat32},
                                          Case{"snapshot", "fp32", DType::kFloat64},
                                          Case{"snapshot", "bf16", DType::kFloat32},
+                                         Case{"error-feedback", "int4", DType::kFloat64},
+                                         Case{"error-feedback", "sign", DType::kFloat32},
                                          Case{"edge-replica", "raw", DType::kFloat64},
                                          Case{"edge-replica", "raw", DType::kFloat32},
                                          Case{"edge-replica", "fp32", DType::kFloat64},
@@ -241,6 +245,45 @@ TEST(Channel, WhatTheCodecRoundsOffReturnsInTheNextDifference) {
   EXPECT_LT(replica_error("bf16", 4), 1e-6);
   EXPECT_LT(replica_error("fp32", 2), 1e-12);
   EXPECT_LT(replica_error("raw", 2), 1e-15);
+}
+
+// What goes in comes out, or is still there: sum of values = sum of what was sent + residual.
+TEST(Channel, ErrorFeedbackSendsLaterWhatTheCodecRoundedOff) {
+  for (const char* codec : {"int4", "sign", "top-k", "eq"}) {
+    SCOPED_TRACE(codec);
+    Rng rng({.seed = 6, .stream = 9});
+    constexpr std::size_t kCount = 500;
+    const auto a = make_channel("error-feedback", {.kind = codec}, DType::kFloat64);
+    std::vector<double> in(kCount);
+    std::vector<double> out(kCount);
+    double lost = 0.0;
+    for (int k = 0; k < 300; ++k) {
+      std::vector<double> value = random_values(rng, kCount);
+      Bytes bytes;
+      const auto encoded = a->encode(kAtA, buffer_of(value, DType::kFloat64).view(), false, bytes);
+      EXPECT_TRUE(encoded.is_snapshot);
+      const ChannelMessage message{true, encoded.codec, bytes};
+      // The other end answers with zeros, so that the difference is what was sent.
+      Bytes zeros;
+      const auto zero = make_channel("snapshot", {.kind = "raw"}, DType::kFloat64);
+      const auto answer = zero->encode(
+          kAtB, buffer_of(std::vector<double>(kCount, 0.0), DType::kFloat64).view(), true, zeros);
+      ASSERT_TRUE(a->receive(kAtA, {true, answer.codec, zeros}, kCount).ok());
+      a->commit(kAtA, message, kCount);
+      Buffer sent = cpu_vector_ops().allocate(DType::kFloat64, kCount);
+      a->add_difference(kAtA, -1.0, sent.view());
+      a->settle(kAtA);
+      const std::vector<double> decoded = doubles_of(std::as_const(sent).view());
+      lost = 0.0;
+      for (std::size_t i = 0; i < kCount; ++i) {
+        in[i] += value[i];
+        out[i] += decoded[i];
+        lost += (in[i] - out[i]) * (in[i] - out[i]);
+      }
+    }
+    // The residual of one message, however many there were.
+    EXPECT_LT(std::sqrt(lost / kCount), std::string(codec) == "top-k" ? 60.0 : 3.0);
+  }
 }
 
 TEST(Channel, AnInt8DifferenceIsAQuarterOfFloat32) {

@@ -224,6 +224,47 @@ TEST(Composition, ChocoWithoutLossIsDPsgdWithALazyMatrix) {
   });
 }
 
+TEST(Composition, DeepSqueezeSendsWhatWasRoundedOffNextTime) {
+  Peers e{};
+  const auto codec = make_codec(CodecConfig{.kind = "int4"});
+  const auto rounded = [&](const Vector& v) {
+    Bytes bytes;
+    codec->encode(std::span<const double>(v), {}, bytes);
+    Vector out{};
+    HOBNOB_CHECK(codec->decode_add(bytes, 1.0, std::span<double>(out)).ok(), "own bytes");
+    return out;
+  };
+  expect_same("deepsqueeze", {{"gossip.codec", Json().set("kind", "int4")}},
+              [&](const Reference& p, std::uint64_t t, Peers& x) {
+                const Peers u =
+                    each([&](std::size_t i) { return x[i] - 0.05 * p.gradient(i, x[i]); });
+                const Peers sent = each([&](std::size_t i) { return rounded(u[i] + e[i]); });
+                e = each([&](std::size_t i) { return u[i] + e[i] - sent[i]; });
+                const Peers mixed = p.mixed(t, sent);
+                x = each([&](std::size_t i) { return u[i] + 0.4 * (mixed[i] - sent[i]); });
+              });
+}
+
+TEST(Composition, SelfCentredClippingShortensEveryDifference) {
+  constexpr double kClip = 0.7;
+  expect_same(
+      "d-psgd", {{"gossip.clip", kClip}}, [&](const Reference& p, std::uint64_t /*t*/, Peers& x) {
+        const Peers u = each([&](std::size_t i) { return x[i] - 0.05 * p.gradient(i, x[i]); });
+        x = each([&](std::size_t i) {
+          Vector sum = u[i];
+          for (const std::size_t j : {(i + 1) % kPeers, (i + kPeers - 1) % kPeers}) {
+            const Vector d = u[j] - u[i];
+            double squares = 0.0;
+            for (const double value : d) {
+              squares += value * value;
+            }
+            sum = sum + std::min(1.0, kClip / std::sqrt(squares)) / 3.0 * d;
+          }
+          return sum;
+        });
+      });
+}
+
 // A peer's public copy moves when it is as far away as the threshold says; mixing is by the copies.
 template <typename Local>
 void expect_event_triggered(

@@ -74,7 +74,7 @@ class Swarm {
     end = End();
     end.value.resize(setup_.fragments * kPerFragment);
     end.channel = make_channel(setup_.channel, {.kind = setup_.codec}, DType::kFloat64);
-    end.mixer = make_difference_mixer(1.0, DType::kFloat64, end.value.size());
+    end.mixer = make_difference_mixer({}, DType::kFloat64, end.value.size());
     end.trigger = make_trigger(setup_.trigger, [](std::uint64_t) { return 1.0; });
     end.exchange = std::make_unique<EdgeExchange>(
         *executor_,

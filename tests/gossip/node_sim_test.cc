@@ -596,6 +596,7 @@ Campaign campaign(std::uint64_t seed) {
       job_of(quadratic(peers),
              {{"gossip.trigger", triggers[channel == "snapshot" ? 0 : trigger]},
               {"gossip.outer", outers[parts.below(4)]},
+              {"gossip.clip", parts.below(4) == 0 ? 0.5 : 0.0},
               {"rounds", 200},
               {"seed", static_cast<std::int64_t>(seed)},
               {"gossip.mode", mode},
@@ -603,7 +604,8 @@ Campaign campaign(std::uint64_t seed) {
               {"gossip.topology.kind", pick({"ring", "complete", "exponential", "trie-pairs"})},
               {"gossip.local_steps", static_cast<std::int64_t>(2 + rng.below(2))},
               {"gossip.fragment_values", static_cast<std::int64_t>(1 + rng.below(6))},
-              {"gossip.channel", channel},
+              {"gossip.channel",
+               channel == "snapshot" && parts.below(2) == 0 ? "error-feedback" : channel},
               {"gossip.codec.kind", codec}});
   std::string faults;
   std::string churn;

@@ -39,6 +39,21 @@ class SwarmTest(PeersTest):
             self.assertGreaterEqual(peer["accuracy"], 0.75)
 
     @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
+    def test_every_preset_trains_a_live_swarm(self):
+        listed = run("job", "example", "--list").stdout.split("Algorithms", 1)[1]
+        names = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "]
+        self.assertGreaterEqual(len(names), 15)
+        for name in names:
+            with self.subTest(name):
+                steps = example_job(name)["gossip"].get("local_steps", 1)
+                job = self.write_job(name=name, rounds=max(8, 250 // steps), evaluate_every=0,
+                                     workload__layers=[784, 32, 10],
+                                     target={"metric": "accuracy", "at_least": 0.7})
+                done = run("swarm", "--job", job, "--peers", 3, "--json", timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue(json.loads(done.stdout)["target_met"])
+
+    @unittest.skipUnless(HAS_DATA, f"SKIPPED: {DATA} is missing; apt-get install dataset-fashion-mnist")
     def test_the_demo_job_brings_every_peer_to_88_percent(self):
         done = run("swarm", "--job", self.write_job(name="fashion-mlp"), "--peers", 4, "--json", timeout=200)
         self.assertEqual(done.returncode, 0, done.stderr)

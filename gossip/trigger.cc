@@ -88,11 +88,11 @@ class Rate final : public Limited {
  private:
   static constexpr double kGain = 0.1;
 
-  // A fragment's threshold begins at the first distance that is not 0.
+  // A fragment's threshold begins at the first distance that is a number and not 0.
   bool decide(const TriggerInput& input) override {
     const double distance = std::sqrt(input.squared_distance);
     double& threshold = thresholds_.try_emplace(input.edge.fragment, distance).first->second;
-    threshold = threshold == 0.0 ? distance : threshold;
+    threshold = threshold > 0.0 && std::isfinite(threshold) ? threshold : distance;
     const bool fires = distance > 0.0 && distance >= threshold;
     threshold *= std::exp(kGain * ((fires ? 1.0 : 0.0) - config_.target));
     return fires;

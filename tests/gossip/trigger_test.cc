@@ -85,6 +85,15 @@ TEST(Trigger, RateStaysSilentWhereNothingMoves) {
   EXPECT_TRUE(fires_at(*trigger, 3, 2.0)) << "the first distance is the first threshold";
 }
 
+TEST(Trigger, RateComesBackFromValuesThatAreNoNumbers) {
+  for (const double bad : {std::nan(""), static_cast<double>(INFINITY)}) {
+    const auto trigger = trigger_of({.kind = "rate", .target = 0.5, .max_silence = 1000});
+    fires_at(*trigger, 0, bad);
+    EXPECT_TRUE(fires_at(*trigger, 1, 2.0));
+    EXPECT_FALSE(fires_at(*trigger, 2, 1.0));
+  }
+}
+
 TEST(Trigger, SlopeIsEventGradsRule) {
   const auto trigger = trigger_of({.kind = "slope", .horizon = 0.5, .max_silence = 1000});
   EXPECT_EQ(trigger->needs(), Trigger::Needs::kNorm);

@@ -60,6 +60,35 @@ Spread spread_of(const std::map<std::size_t, std::vector<double>>& values,
   return spread;
 }
 
+void ConvergenceRate::add(std::uint64_t round, double distance) {
+  points_.emplace_back(static_cast<double>(round), std::log(distance));
+}
+
+std::optional<double> ConvergenceRate::value() const {
+  // Of float64, relative to where it began, with room for what rounding piles up.
+  constexpr double kRange = 27.0;  // log(5e11)
+  double n = 0.0;
+  double sum_t = 0.0;
+  double sum_y = 0.0;
+  double sum_tt = 0.0;
+  double sum_ty = 0.0;
+  for (std::size_t k = points_.size() / 4; k < points_.size(); ++k) {
+    const auto [t, y] = points_[k];
+    if (!(y > points_.front().second - kRange)) {
+      break;
+    }
+    n += 1.0;
+    sum_t += t;
+    sum_y += y;
+    sum_tt += t * t;
+    sum_ty += t * y;
+  }
+  if (n < 10.0) {
+    return std::nullopt;
+  }
+  return std::exp((n * sum_ty - sum_t * sum_y) / (n * sum_tt - sum_t * sum_t));
+}
+
 void FlowBooks::add(std::uint64_t round, const std::vector<double>& flow, std::size_t peers) {
   add_to(all_, flow);
   Round& sum = rounds_[round];

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/compute/vector.h"
@@ -27,6 +28,20 @@ struct Spread {
 // At least one peer. err and merr only where there is an optimum (d,).
 Spread spread_of(const std::map<std::size_t, std::vector<double>>& values,
                  const std::vector<double>& optimum);
+
+// How fast a distance falls: by what factor each round.
+class ConvergenceRate {
+ public:
+  void add(std::uint64_t round, double distance);
+
+  // exp of the slope of log(distance), by least squares over the rounds after the first quarter and
+  // before the distance has reached the rounding of float64; 1 where it stays. Empty with fewer
+  // than 10 of them.
+  std::optional<double> value() const;
+
+ private:
+  std::vector<std::pair<double, double>> points_;  // round, log(distance)
+};
 
 // Checks that mixing leaves the mean of all peers where it is: the flows of all must cancel.
 class FlowBooks {

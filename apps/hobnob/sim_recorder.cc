@@ -1,9 +1,16 @@
 #include "apps/hobnob/sim_recorder.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 namespace hobnob {
+
+namespace {
+
+constexpr std::uint64_t kRatePoints = 200;  // where nobody asked for records
+
+}  // namespace
 
 SimRecorder::SimRecorder(const World& world,
                          const Job& job,
@@ -11,9 +18,11 @@ SimRecorder::SimRecorder(const World& world,
                          std::function<void(const SimRecord&)> on_record)
     : world_(world),
       job_(job),
-      record_every_(record_every),
-      on_record_(std::move(on_record)),
-      next_record_(record_every > 0 ? record_every - 1 : 0) {}
+      record_every_(record_every > 0 || job.workload.kind != "quadratic"
+                        ? record_every
+                        : std::max<std::uint64_t>(job.rounds / kRatePoints, 1)),
+      on_record_(record_every > 0 ? std::move(on_record) : nullptr),
+      next_record_(record_every_ > 0 ? record_every_ - 1 : 0) {}
 
 void SimRecorder::add_round(std::size_t index, std::uint64_t round) {
   while (record_every_ > 0 && round >= next_record_) {
@@ -40,6 +49,9 @@ void SimRecorder::emit_complete() {
       if (counts && !snapshot.values.contains(index)) {
         return;
       }
+    }
+    if (!snapshot.values.empty() && !optimum_.empty()) {
+      rate_.add(snapshot.round, spread_of(snapshot.values, optimum_).err.value_or(0.0));
     }
     if (!snapshot.values.empty() && on_record_) {
       on_record_(measure(snapshot));
@@ -83,6 +95,7 @@ SimResult SimRecorder::summary(std::vector<std::string> errors) {
     return result;
   }
   result.last = measure(end);
+  result.rate = rate_.value();
   result.last.virtual_seconds = std::chrono::duration<double>(ended_at_).count();
   result.last.messages = ended_frames_;
   result.last.bytes_per_peer =

@@ -64,6 +64,7 @@ class SimRecorder {
   std::uint64_t next_record_;  // round
   std::deque<Snapshot> open_;
   FlowBooks flows_;
+  ConvergenceRate rate_;
   bool has_lost_mean_ = false;
   bool has_repeated_rounds_ = false;
   Time ended_at_{0};

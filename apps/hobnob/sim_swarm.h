@@ -63,6 +63,7 @@ struct SimResult {
   // Largest component of the sum of all flows so far, over the number of peers; unless one was lost
   // or started over.
   std::optional<double> flow_sum;
+  std::optional<double> rate;         // of err, a round (ConvergenceRate)
   std::vector<std::string> errors;    // of peers that failed
   std::vector<double> longest_stall;  // virtual seconds, per peer
   std::vector<double> join_seconds;   // of peers that joined a running swarm

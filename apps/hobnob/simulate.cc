@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "apps/hobnob/commands.h"
+#include "apps/hobnob/job_presets.h"
 #include "apps/hobnob/line_file.h"
 #include "apps/hobnob/sim_swarm.h"
 #include "runtime/base/log.h"
@@ -95,6 +96,9 @@ void print_summary(const Job& job, const SimResult& result, std::size_t peers) {
     std::printf("  err   %.12f   distance to the optimum\n", *last.err);
     std::printf("  merr  %.12f   of the mean of all peers\n", last.merr.value_or(0.0));
   }
+  if (result.rate) {
+    std::printf("  rate  %.6f         of err, a round\n", *result.rate);
+  }
   std::printf("  cons  %.12f   consensus distance\n  loss  %.6f\n", last.cons, last.loss);
   if (last.accuracy > 0.0) {
     std::printf("  accuracy %.4f\n", last.accuracy);
@@ -147,7 +151,9 @@ int run_simulate(const SimulateOptions& options) {
   }
   if (options.json) {
     Json json;
-    json.set("schema", "hobnob.simulate/1").set("preset", Json()).set("name", job.name);
+    json.set("schema", "hobnob.simulate/1")
+        .set("preset", find_preset(job.name) == nullptr ? Json() : Json(job.name))
+        .set("name", job.name);
     json.set("peers", static_cast<std::int64_t>(options.peers)).set("rounds", job.rounds);
     json.set("seed", config.value().seed);
     const Json record = to_json(value.last);
@@ -156,6 +162,7 @@ int run_simulate(const SimulateOptions& options) {
         json.set(key, member);
       }
     }
+    json.set("rate", value.rate ? Json(*value.rate) : Json());
     json.set("late_edges", value.late_edges);
     std::printf("%s\n", json.dump(2).c_str());
   } else {

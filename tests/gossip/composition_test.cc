@@ -382,6 +382,27 @@ TEST(Composition, NoLoCoIsOuterHeavyBallInPairs) {
               });
 }
 
+// ---- Known rates: gradient descent on the mean of all, whose curvature is known. ----
+
+TEST(Golden, TheRateOfGradientDescentIsThatOfItsFlattestDirection) {
+  const Job job = p1(edits_of("allreduce", {{"rounds", std::int64_t{200}}}));
+  double slowest = 0.0;
+  for (std::size_t k = 0; k < kValues; ++k) {
+    double curvature = 0.0;
+    for (std::size_t i = 0; i < kPeers; ++i) {
+      curvature += job.workload.curvature[i][k] / kPeers;
+    }
+    slowest = std::max(slowest, 1.0 - 0.05 * curvature);
+  }
+  set_log_level(LogLevel::kError);
+  const Result<SimResult> result = run_simulation(job, {}, nullptr, nullptr);
+  EXPECT_NEAR(result.value().rate.value_or(0.0), slowest, 0.01 * slowest);
+  // One that has stopped at its bias.
+  const Job stuck = p1(edits_of("d-psgd", {{"rounds", std::int64_t{1500}}}));
+  const Result<SimResult> other = run_simulation(stuck, {}, nullptr, nullptr);
+  EXPECT_NEAR(other.value().rate.value_or(0.0), 1.0, 1e-6);
+}
+
 // ---- Known fixed points (algorithms.md section 1). ----
 
 TEST(Golden, DecentLamAddsNoBiasAndDmSgdTenTimesAsMuch) {

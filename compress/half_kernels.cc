@@ -85,9 +85,8 @@ struct HalfRule {
   };
 
   static bool is_valid(const std::byte* payload, const std::byte* scales) {
-    const std::uint16_t scale = load_scale(scales, 0);
     return largest_half(payload) < 0x7c00U &&  // infinity
-           element::is_scale(scale) && scale % 128 == 0;
+           element::is_half_scale(load_scale(scales, 0));
   }
 };
 

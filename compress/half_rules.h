@@ -16,6 +16,12 @@ HOBNOB_HOST_DEVICE inline std::uint16_t half_scale(std::uint32_t largest) {
   return static_cast<std::uint16_t>(largest == 0 ? 0U : scale << 7U);
 }
 
+// A scale that half_scale() may give. 2^111 times the largest half is below 2^127.
+HOBNOB_HOST_DEVICE inline bool is_half_scale(std::uint16_t bits) {
+  constexpr std::uint16_t kLimit = 0x7780;  // 2^112
+  return is_scale(bits) && bits % 128 == 0 && bits < kLimit;
+}
+
 // 1 / scale of a power of two, exactly.
 HOBNOB_HOST_DEVICE inline float half_inverse(std::uint16_t scale) {
   return scale == 0 ? 0.0F : float_of((254U - (std::uint32_t{scale} >> 7U)) << 23U);

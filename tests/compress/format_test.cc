@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iomanip>
 #include <string>
@@ -162,6 +163,24 @@ TEST(Format, ValuesThatAreNotFiniteAreRefused) {
     seal_frame(bytes);
     EXPECT_TRUE(is_refused(*codec_of(kind), bytes, 33)) << kind;
   }
+}
+
+// Found by the fuzzer: 2^119 x 65504 has no float32.
+TEST(Format, AScaleOfFp16WhoseValuesOverflowIsRefused) {
+  Bytes bytes = encode("fp16", golden_values(33));
+  const auto set_scale = [&](unsigned scale) {
+    bytes[kHeader + kFrameHeader] = static_cast<std::byte>(scale & 0xffU);
+    bytes[kHeader + kFrameHeader + 1] = static_cast<std::byte>(scale >> 8U);
+    seal_frame(bytes);
+  };
+  for (const unsigned scale : {0x7780U, 0x7b00U}) {
+    set_scale(scale);
+    EXPECT_TRUE(is_refused(*codec_of("fp16"), bytes, 33)) << scale;
+  }
+  set_scale(0x7700);
+  std::vector<float> into(33);
+  ASSERT_TRUE(codec_of("fp16")->decode_add(bytes, 1.0, std::span<float>(into)).ok());
+  EXPECT_TRUE(std::ranges::all_of(into, [](float v) { return std::isfinite(v); }));
 }
 
 TEST(Format, PaddingAndFalseFlagsAreRefused) {
